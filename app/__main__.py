@@ -1,0 +1,64 @@
+"""Where `kvscope` starts: it hands over to a sub-command or to the window.
+
+Neither Qt nor torch is imported here, so that help, version and a wrong argument answer at once.
+"""
+
+import argparse
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+
+from app.options import WindowOptions, versions, window_parser
+
+COMMANDS = ("run", "faults", "export", "compare")
+INTERNAL_ERROR = 3
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run what the command line asks for.
+
+    Args:
+        argv: arguments without the program's name; None takes those of the process.
+
+    Returns:
+        The exit status: 0 done, 1 a check failed, 2 unusable input, 3 internal error,
+        130 interrupted.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    start = _command if arguments and arguments[0] in COMMANDS else _window
+    return _guarded(start, arguments)
+
+
+def _guarded(start: Callable[[list[str]], int], arguments: list[str]) -> int:
+    try:
+        return start(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception:  # noqa: BLE001  (an error of ours has a status of its own, 3)
+        traceback.print_exc()
+        return INTERNAL_ERROR
+
+
+def _command(arguments: list[str]) -> int:
+    from app import cli
+
+    return cli.main(arguments)
+
+
+def _window(arguments: list[str]) -> int:
+    parsed = window_parser().parse_args(arguments)
+    if parsed.info:
+        print(versions())
+        return 0
+    from app import window
+
+    return window.main(_options(parsed))
+
+
+def _options(parsed: argparse.Namespace) -> WindowOptions:
+    return WindowOptions(file=parsed.file, faults=tuple(parsed.fault), step=parsed.step)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

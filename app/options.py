@@ -1,0 +1,84 @@
+"""What the command line can ask of the window, and the text of its help."""
+
+import argparse
+import platform
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from app import __version__
+
+COMMANDS_HELP = """\
+commands without a window (each has its own --help):
+  run       decode, and judge every step
+  faults    list the faults
+  export    write logits and attention of a trace
+  compare   find where two traces first differ
+"""
+LIBRARIES = ("PySide6-Essentials", "numpy", "pyqtgraph", "safetensors", "tokenizers", "torch")
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOptions:
+    """What a person asked the window to show first.
+
+    Attributes:
+        file: a trace to open, or None.
+        faults: ids of the faults to switch on, in the order given.
+        step: the step to look at, counted from 0, or None for the newest.
+    """
+
+    file: Path | None
+    faults: tuple[str, ...]
+    step: int | None
+
+
+def window_parser() -> argparse.ArgumentParser:
+    """Parser of a command line that opens the window."""
+    parser = argparse.ArgumentParser(
+        prog="kvscope",
+        description="Step through the decoding loop of a GPT and see what its KV cache holds.",
+        epilog=COMMANDS_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", nargs="?", type=_existing_file, metavar="FILE", help="a .kvtrace")
+    parser.add_argument(
+        "--fault", action="append", default=[], metavar="ID", help="switch a fault on (repeatable)"
+    )
+    parser.add_argument("--step", type=_step_number, metavar="N", help="show step N (from 0)")
+    parser.add_argument("--info", action="store_true", help="print versions and leave")
+    parser.add_argument("--version", action="version", version=f"kvscope {__version__}")
+    return parser
+
+
+def versions() -> str:
+    """One line each for kvscope, Python, the system and every library, from their metadata."""
+    lines = [
+        f"kvscope {__version__}",
+        f"Python {platform.python_version()}",
+        f"system {platform.platform()}",
+    ]
+    return "\n".join([*lines, *(f"{name} {_version_of(name)}" for name in LIBRARIES)])
+
+
+def _version_of(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _existing_file(text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(
+            f"there is no file {text!r}, nor a command of that name (see kvscope --help)"
+        )
+    return path
+
+
+def _step_number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a step is a whole number from 0 on, not {text!r}")
+    return int(text)

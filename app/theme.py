@@ -1,0 +1,162 @@
+"""Colours, fonts and sizes of the window: the only place that names any of them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QPalette
+from PySide6.QtWidgets import QApplication, QStyleFactory
+
+from app.fonts import MONO, SANS
+
+ThemeName = Literal["light", "dark", "system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """What views draw with. Each hue has one meaning; `alarm` means wrong and nothing else.
+
+    Attributes:
+        name: "light" or "dark".
+        paper: ground of every canvas.
+        text: letters and the outline of what is expected.
+        dim: letters of less weight, and the sign of what is right.
+        live: fill of a live slot.
+        new: what the engine writes or says now; the colour of a choice.
+        dead: outlines and hatches of what holds nothing.
+        alarm: wrong.
+        frame: quiet lines between panels.
+        raised: ground of panels and controls around the canvases.
+        sans_px: height of letters.
+        mono_px: height of numbers.
+        small_px: height of labels of less weight.
+        title_px: height of a dock's title.
+        target_px: least height of what is clicked.
+        margin_px: space around contents.
+    """
+
+    name: Literal["light", "dark"]
+    paper: QColor
+    text: QColor
+    dim: QColor
+    live: QColor
+    new: QColor
+    dead: QColor
+    alarm: QColor
+    frame: QColor
+    raised: QColor
+    sans_px: int = 13
+    mono_px: int = 12
+    small_px: int = 11
+    title_px: int = 22
+    target_px: int = 24
+    margin_px: int = 6
+
+    def sans(self, *, px: int | None = None, is_bold: bool = False) -> QFont:
+        """The font of text."""
+        return _font(SANS, px or self.sans_px, is_bold=is_bold)
+
+    def mono(self, *, px: int | None = None, is_bold: bool = False) -> QFont:
+        """The font of numbers and tokens."""
+        return _font(MONO, px or self.mono_px, is_bold=is_bold)
+
+
+LIGHT = Theme(
+    name="light",
+    paper=QColor("#FFFFFF"),
+    text=QColor("#1F2328"),
+    dim=QColor("#57606A"),
+    live=QColor("#9CC4E4"),
+    new=QColor("#0B5CAD"),
+    dead=QColor("#8A8F98"),
+    alarm=QColor("#C2410C"),
+    frame=QColor("#D5D9DE"),
+    raised=QColor("#F3F4F6"),
+)
+DARK = Theme(
+    name="dark",
+    paper=QColor("#16191D"),
+    text=QColor("#E6E8EB"),
+    dim=QColor("#9BA3AE"),
+    live=QColor("#2C5C88"),
+    new=QColor("#6CB6FF"),
+    dead=QColor("#7D8590"),
+    alarm=QColor("#FF7B4D"),
+    frame=QColor("#33383F"),
+    raised=QColor("#1F2329"),
+)
+
+
+def choose_theme(name: ThemeName, application: QApplication) -> Theme:
+    """The theme of a name; "system" follows the desktop's colour scheme."""
+    if name == "system":
+        is_dark = application.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        return DARK if is_dark else LIGHT
+    return DARK if name == "dark" else LIGHT
+
+
+def apply_theme(application: QApplication, theme: Theme) -> None:
+    """Give the application Fusion, a palette with every role of every group, and the font."""
+    # A colour scheme asked of the platform does nothing on X11 and offscreen, hence the palette.
+    application.setStyle(QStyleFactory.create("Fusion"))
+    application.setPalette(palette(theme))
+    application.setFont(theme.sans())
+
+
+def palette(theme: Theme) -> QPalette:
+    """The theme's colour of every role, in the groups Active, Inactive and Disabled."""
+    made = QPalette()
+    is_light = theme.name == "light"
+    on_accent = theme.paper
+    colours = {
+        QPalette.ColorRole.Window: theme.raised,
+        QPalette.ColorRole.WindowText: theme.text,
+        QPalette.ColorRole.Base: theme.paper,
+        QPalette.ColorRole.AlternateBase: theme.raised,
+        QPalette.ColorRole.Text: theme.text,
+        QPalette.ColorRole.Button: theme.paper if is_light else theme.raised.lighter(125),
+        QPalette.ColorRole.ButtonText: theme.text,
+        QPalette.ColorRole.BrightText: on_accent,
+        QPalette.ColorRole.ToolTipBase: theme.paper,
+        QPalette.ColorRole.ToolTipText: theme.text,
+        QPalette.ColorRole.PlaceholderText: theme.dim,
+        QPalette.ColorRole.Highlight: theme.new,
+        QPalette.ColorRole.HighlightedText: on_accent,
+        QPalette.ColorRole.Accent: theme.new,
+        QPalette.ColorRole.Link: theme.new,
+        QPalette.ColorRole.LinkVisited: theme.new,
+        QPalette.ColorRole.Light: theme.paper if is_light else theme.frame.lighter(130),
+        QPalette.ColorRole.Midlight: theme.raised if is_light else theme.frame.lighter(110),
+        QPalette.ColorRole.Mid: theme.frame,
+        QPalette.ColorRole.Dark: theme.dead,
+        QPalette.ColorRole.Shadow: theme.frame,
+    }
+    for role, colour in colours.items():
+        for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
+            made.setColor(group, role, colour)
+        made.setColor(QPalette.ColorGroup.Disabled, role, _disabled(theme, role, colour))
+    return made
+
+
+_FAINT_WHEN_DISABLED = {
+    QPalette.ColorRole.WindowText,
+    QPalette.ColorRole.Text,
+    QPalette.ColorRole.ButtonText,
+    QPalette.ColorRole.PlaceholderText,
+    QPalette.ColorRole.Link,
+    QPalette.ColorRole.LinkVisited,
+}
+_FLAT_WHEN_DISABLED = {QPalette.ColorRole.Highlight, QPalette.ColorRole.Accent}
+
+
+def _disabled(theme: Theme, role: QPalette.ColorRole, colour: QColor) -> QColor:
+    if role in _FAINT_WHEN_DISABLED:
+        return theme.dead
+    return theme.frame if role in _FLAT_WHEN_DISABLED else colour
+
+
+def _font(family: str, px: int, *, is_bold: bool) -> QFont:
+    font = QFont(family)
+    font.setPixelSize(px)
+    font.setBold(is_bold)
+    return font

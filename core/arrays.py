@@ -1,0 +1,23 @@
+"""The array types that cross module borders, and the one rule for them: read only."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.floating]
+
+ABSENT = -1
+"""Stands for "none" inside integer arrays, which cannot hold None; it never leaves `core`:
+readouts and JSON say null."""
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """The same array, made read only."""
+    array.flags.writeable = False
+    return array
+
+
+def as_ids(values: object) -> IntArray:
+    """A read-only int64 array of `values`."""
+    return frozen(np.array(values, dtype=np.int64))

@@ -1,0 +1,277 @@
+"""One request in, one record out: plan in integers, compute in tensors, commit.
+
+Reading order: `Engine.step`, `_append` (admission, then plan, compute, commit), then plan.py and
+forward.py. The engine knows no fault, policy or layout by name: it asks `Seams`, a `Policy` and a
+`Numbering`.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from core.arrays import ABSENT, as_ids
+from core.engine.forward import Model, prepare, run_layers
+from core.engine.plan import Planned, Planner
+from core.engine.policies import Numbering, Policy
+from core.engine.recorder import Witness, to_host
+from core.engine.rows import RowStore
+from core.engine.sampling import Sampling
+from core.engine.seams import Seams
+from core.engine.types import Append, Ledger
+from core.outcome import OK, Ok, Outcome, PositionLimit, Refused
+from core.record import LayerRecord, Phase, StepRecord
+
+_NO_IDS = as_ids([])
+
+LayerSeams = tuple[Seams, ...]
+"""The table that each layer asks in one step; layer 0's also takes the decisions of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppendTokens:
+    """Read these tokens: a prompt, a part of one, or a single decoded token.
+
+    Attributes:
+        phase: what the step is called.
+        token_ids: the tokens.
+        forced_next: the token to be read next; None: the engine chooses.
+        is_new_text: forget what was read before.
+    """
+
+    phase: Phase
+    token_ids: tuple[int, ...]
+    forced_next: int | None = None
+    is_new_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RollBack:
+    """Take the newest `n` tokens back; `next_token` is read next."""
+
+    n: int
+    next_token: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRows:
+    """Append rows that hold no token: keys [L, Hkv, n, D] and values [L, Hkv, m, D]."""
+
+    keys: torch.Tensor
+    values: torch.Tensor
+
+
+StepRequest = AppendTokens | RollBack | ProbeRows
+
+
+class Engine:
+    """Decodes one sequence with a bounded cache, and records every step."""
+
+    def __init__(
+        self,
+        model: Model,
+        policy: Policy,
+        numbering: Numbering,
+        sampling: Sampling,
+        seams_at: Callable[[int], LayerSeams],
+        store: RowStore,
+        witness: Witness,
+        capacity: int,
+    ) -> None:
+        """Start with an empty cache.
+
+        Args:
+            model: the model, in its number type and place.
+            policy: what happens when there is no room.
+            numbering: which position ids tokens get and keep.
+            sampling: how the next token is chosen.
+            seams_at: step number to the table of each layer.
+            store: buffers with room for the capacity, and for a chunk beside it where the policy
+                evicts at commit.
+            witness: who keeps what happens.
+            capacity: slots that the policy grants.
+        """
+        self._model = model
+        self._policy = policy
+        self._numbering = numbering
+        self._sampling = sampling
+        self._seams_at = seams_at
+        self._store = store
+        self._witness = witness
+        self._planner = Planner(policy, numbering, store.n_rows)
+        self._ledger = Ledger(capacity)
+        self._step = 0
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Number type of weights and cache."""
+        return self._model.weights.dtype
+
+    def step(self, request: StepRequest) -> StepRecord:
+        """Carry one request out, or refuse it; either way there is a record."""
+        seams = self._seams_at(self._step)
+        with torch.inference_mode(), _one_thread():
+            match request:
+                case AppendTokens():
+                    record = self._append(request, seams)
+                case RollBack():
+                    record = self._roll_back(request, seams)
+                case ProbeRows():
+                    record = self._probe(request, seams)
+        self._step += 1
+        return record
+
+    def _append(self, request: AppendTokens, seams: LayerSeams) -> StepRecord:
+        start = self._ledger
+        if request.is_new_text:
+            start = seams[0].reset(start)
+            self._witness.forget_from(0)
+        new_ids = as_ids(request.token_ids)
+        n_short = seams[0].overflow(start, len(new_ids))
+        room = self._policy.make_room(start, new_ids, n_short)
+        n = len(room.token_ids)
+        counted, outcome = seams[0].admit(room.ledger, Append(n, n, n, room.n_lacking))
+        token_index = tuple(range(start.seen, start.seen + len(new_ids)))
+        if not isinstance(outcome, Ok):
+            self._ledger = counted
+            return self._bare_record(
+                seams, request.phase, outcome, request.token_ids, token_index, n_short
+            )
+        planned = self._planner.plan(room, counted, seams)
+        limit = self._model.config.position_limit
+        if limit is not None and planned.highest_position_id >= limit:
+            self._ledger = start
+            outcome = PositionLimit(limit)
+            return self._bare_record(
+                seams, request.phase, outcome, request.token_ids, token_index, n_short
+            )
+        logits = self._compute(planned, seams)
+        self._commit(planned, n_short)
+        return self._full_record(request, seams, planned, token_index, n_short, logits)
+
+    def _compute(self, planned: Planned, seams: LayerSeams) -> torch.Tensor:
+        """Logits [V] of the last token."""
+        prepared = {id(plan): prepare(self._model, plan) for plan in planned.layers}
+        layers = tuple(
+            (prepared[id(plan)], table)
+            for plan, table in zip(planned.layers, seams, strict=True)
+        )
+        self._witness.begin(self._step, planned.token_index, planned.layers)
+        return run_layers(self._model, self._store, layers, planned.room.token_ids, self._witness)
+
+    def _commit(self, planned: Planned, n_short: int) -> None:
+        self._ledger = self._numbering.renumber(self._policy.evict(planned.ledger, n_short))
+
+    def _roll_back(self, request: RollBack, seams: LayerSeams) -> StepRecord:
+        ledger, target = self._ledger, self._ledger.seen - request.n
+        outcome: Outcome = OK
+        if target < 0:
+            outcome = Refused(request.n, ledger.seen)
+        else:
+            needed = self._policy.rollback_needs(ledger, target)
+            n_held = int(np.isin(needed, ledger.token_index).sum())
+            if n_held < len(needed):
+                outcome = Refused(len(needed), n_held)
+        if isinstance(outcome, Ok):
+            self._ledger = self._numbering.renumber(seams[0].crop(ledger, request.n))
+            self._witness.forget_from(target)
+        return self._bare_record(seams, "rollback", outcome, next_token=request.next_token)
+
+    def _probe(self, request: ProbeRows, seams: LayerSeams) -> StepRecord:
+        n_keys, n_values = request.keys.shape[2], request.values.shape[2]
+        ledger, n = self._ledger, max(n_keys, n_values)
+        n_short = seams[0].overflow(ledger, n)
+        lacking = self._policy.make_room(ledger, _NO_IDS, n_short).n_lacking
+        counted, outcome = seams[0].admit(ledger, Append(n_keys, n_values, 0, lacking))
+        if isinstance(outcome, Ok):
+            slots = seams[0].next_slots(ledger, n)
+            none = np.full(n, ABSENT, dtype=np.int64)
+            counted = counted.with_rows(slots, none, none, none)
+            for layer, table in enumerate(seams):
+                rows = table.slot_mapping(slots)
+                keys, values = request.keys[layer], request.values[layer]
+                table.store(self._store.layers[layer], rows, keys, values)
+        self._ledger = counted
+        return self._bare_record(seams, "probe", outcome, n_short=n_short)
+
+    def _full_record(
+        self,
+        request: AppendTokens,
+        seams: LayerSeams,
+        planned: Planned,
+        token_index: tuple[int, ...],
+        n_short: int,
+        logits: torch.Tensor,
+    ) -> StepRecord:
+        predicted = self._sampling.choose(logits, self._step)
+        forced = request.forced_next
+        return StepRecord(
+            step=self._step,
+            request=0,
+            phase=request.phase,
+            token_ids=request.token_ids,
+            token_index=token_index,
+            outcome=OK,
+            ledger=self._ledger,
+            reported_length=seams[0].reported_length(self._ledger),
+            n_short=n_short,
+            past_len=planned.past_len,
+            n_skipped=planned.room.n_skipped,
+            n_recomputed=planned.room.n_recomputed,
+            slots=planned.slots,
+            readable=planned.readable,
+            layers=self._witness.taken(),
+            live=self._witness.live(self._ledger.counted_slots, seams),
+            logits=to_host(logits),
+            predicted=predicted,
+            next_token=predicted if forced is None else forced,
+            is_forced=forced is not None,
+        )
+
+    def _bare_record(
+        self,
+        seams: LayerSeams,
+        phase: Phase,
+        outcome: Outcome,
+        token_ids: tuple[int, ...] = (),
+        token_index: tuple[int, ...] = (),
+        n_short: int = 0,
+        next_token: int | None = None,
+    ) -> StepRecord:
+        """The record of a step in which nothing was computed."""
+        no_layers: tuple[LayerRecord, ...] = ()
+        return StepRecord(
+            step=self._step,
+            request=0,
+            phase=phase,
+            token_ids=token_ids,
+            token_index=token_index,
+            outcome=outcome,
+            ledger=self._ledger,
+            reported_length=seams[0].reported_length(self._ledger),
+            n_short=n_short,
+            past_len=None,
+            n_skipped=0,
+            n_recomputed=0,
+            slots=_NO_IDS,
+            readable=(),
+            layers=no_layers,
+            live=self._witness.live(self._ledger.counted_slots, seams),
+            logits=None,
+            predicted=None,
+            next_token=next_token,
+            is_forced=False,
+        )
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One torch thread, so that the same run gives the same bits; the setting is put back."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)

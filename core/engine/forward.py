@@ -1,0 +1,195 @@
+"""Compute: one pass over the layers. Write, read back from the buffer, attend.
+
+    x ─ norm ─ q k v ─ rotate ─ store ─▶ buffer ─ read ─▶ scores ─ mask ─ softmax ─ · v ─ + x ─ MLP
+
+T new tokens, S rows read, Hq and Hkv heads of size D. Everything an attention uses comes back
+from the buffer, so that a row that was stored wrongly is also used wrongly.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from core.arrays import ABSENT, IntArray
+from core.engine.blocks import Blocks, linear
+from core.engine.rows import LayerRows, RowSelection, RowStore, selection
+from core.engine.seams import Seams
+from core.engine.types import LayerPlan
+from core.model.config import ModelConfig
+from core.model.positions import Positions
+from core.model.weights import LayerWeights, Weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A model ready to run: weights, position scheme and blocks, in one number type and place."""
+
+    config: ModelConfig
+    weights: Weights
+    positions: Positions
+    blocks: Blocks
+
+
+class LayerTensors(NamedTuple):
+    """What a layer computed, in the shapes of `core.record.LayerRecord`.
+
+    A named tuple, since one is made per layer and step.
+    """
+
+    queries: Tensor
+    new_rows: Tensor  # [2, Hkv, T, D]
+    read: Tensor  # [2, Hkv, S, D]
+    used_keys: Tensor | None
+    scores: Tensor
+    weights: Tensor
+    output: Tensor
+    residual: Tensor
+
+
+class Watcher(Protocol):
+    """Somebody who is told what happens, as it happens."""
+
+    def stored(self, layer: int, plan: LayerPlan, new_rows: Tensor) -> None:
+        """These rows [2, Hkv, T, D] were handed to the store."""
+        ...
+
+    def was_read(self, layer: int, plan: LayerPlan, rows: RowSelection, read: Tensor) -> None:
+        """These rows [2, Hkv, S, D] came back; called before anything else can change them."""
+        ...
+
+    def computed(self, layer: int, plan: LayerPlan, tensors: LayerTensors) -> None:
+        """The layer is done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A layer's plan with the parts that tensors need; shared by layers with one plan.
+
+    Attributes:
+        plan: the plan itself.
+        rows: which rows to read.
+        hidden: [T, S] true where the mask hides a row; None where it hides nothing.
+        bias: [Hq, T, S] added to the scores; None: nothing.
+        no_bias: [1] what the scores start from where there is no bias.
+    """
+
+    plan: LayerPlan
+    rows: RowSelection
+    hidden: Tensor | None
+    bias: Tensor | None
+    no_bias: Tensor
+
+
+def prepare(model: Model, plan: LayerPlan) -> Prepared:
+    """What the tensors of a layer need of its plan."""
+    device = model.weights.device
+    hidden = None if plan.mask.all() else torch.tensor(~plan.mask, device=device)
+    read_at = plan.read_position_ids
+    bias = model.positions.bias(
+        plan.position_ids, plan.view_position_ids if read_at is None else read_at
+    )
+    if bias is not None and plan.view_token_index.min(initial=0) == ABSENT:
+        has_no_token = torch.tensor(plan.view_token_index == ABSENT, device=device)
+        bias = bias.masked_fill(has_no_token, 0.0)
+    no_bias = model.weights.embedding.new_zeros(1)
+    return Prepared(plan, selection(plan.read_rows, device), hidden, bias, no_bias)
+
+
+def run_layers(
+    model: Model,
+    store: RowStore,
+    layers: tuple[tuple[Prepared, Seams], ...],
+    token_ids: IntArray,
+    watcher: Watcher,
+) -> Tensor:
+    """Logits [V] of the last token, after all layers wrote to and read from `store`."""
+    weights, norm, mlp = model.weights, model.blocks.norm, model.blocks.mlp
+    x = weights.embedding[torch.tensor(token_ids, device=weights.device)]
+    x = model.positions.embed(x, layers[0][0].plan.position_ids)
+    for layer, ((prepared, seams), w) in enumerate(zip(layers, weights.layers, strict=True)):
+        normed = norm(x, w.attn_norm_weight, w.attn_norm_bias)
+        queries, new_rows = _project(model, prepared.plan, seams, w, normed)
+        read = _write_and_read(store, layer, prepared, seams, new_rows, watcher)
+        used_keys, scores, attention, mixed = _attend(model, prepared, seams, queries, read)
+        output = linear(mixed, w.out_weight, w.out_bias)
+        x = x + output
+        x = x + mlp(norm(x, w.mlp_norm_weight, w.mlp_norm_bias), w)
+        watcher.computed(
+            layer,
+            prepared.plan,
+            LayerTensors(queries, new_rows, read, used_keys, scores, attention, output, x),
+        )
+    last = norm(x[-1:], weights.final_norm_weight, weights.final_norm_bias)
+    return (last @ weights.head)[0]
+
+
+def _project(
+    model: Model, plan: LayerPlan, seams: Seams, w: LayerWeights, normed: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Rotated queries [Hq, T, D] and the new rows [2, Hkv, T, D]."""
+    config = model.config
+    heads = linear(normed, w.qkv_weight, w.qkv_bias).view(len(normed), -1, config.d_head)
+    n_query, n_kv = config.n_heads, config.n_kv_heads
+    queries, new_rows = heads.transpose(0, 1).split((n_query, 2 * n_kv))
+    queries = seams.rotate(model.positions, queries, plan.position_ids)
+    new_rows = new_rows.unflatten(0, (2, n_kv))
+    if plan.write_position_ids is not None:
+        keys = new_rows[0]
+        rotated = seams.rotate(model.positions, keys, plan.write_position_ids)
+        if rotated is not keys:
+            new_rows = torch.stack((rotated, new_rows[1]))
+    return queries, new_rows
+
+
+def _write_and_read(
+    store: RowStore,
+    layer: int,
+    prepared: Prepared,
+    seams: Seams,
+    new_rows: Tensor,
+    watcher: Watcher,
+) -> Tensor:
+    """What the buffer [2, Hkv, S, D] gives back after the new rows went in."""
+    rows: LayerRows = store.layers[layer]
+    watcher.stored(layer, prepared.plan, new_rows)
+    handed = store.scratch.copy_(new_rows) if new_rows.shape[2] == 1 else new_rows
+    seams.store(rows, prepared.plan.write_rows, handed[0], handed[1])
+    read = rows.read(prepared.rows)
+    watcher.was_read(layer, prepared.plan, prepared.rows, read)
+    return read
+
+
+def _attend(
+    model: Model, prepared: Prepared, seams: Seams, queries: Tensor, read: Tensor
+) -> tuple[Tensor | None, Tensor, Tensor, Tensor]:
+    """Used keys, scores [Hq, T, S], weights [Hq, T, S] and the mixed values [T, Hq · D]."""
+    n_rep, scale = model.config.n_rep, 1.0 / math.sqrt(model.config.d_head)
+    values = seams.repeat_kv(read[1], n_rep)
+    read_at = prepared.plan.read_position_ids
+    if read_at is None:
+        used_keys = None
+        keys = seams.repeat_kv(read[0], n_rep)
+        scores = _scaled_scores(prepared, queries, keys, scale)
+    else:
+        used_keys = torch.stack([seams.rotate(model.positions, read[0], ids) for ids in read_at])
+        keys = seams.repeat_kv(used_keys, n_rep)
+        scores = torch.einsum("htd,thsd->hts", queries, keys) * scale
+        scores = scores if prepared.bias is None else scores + prepared.bias
+    visible = scores
+    if prepared.hidden is not None:
+        visible = scores.masked_fill(prepared.hidden, -torch.inf)
+    attention = torch.softmax(visible, -1)
+    mixed = (attention @ values).transpose(0, 1).reshape(queries.shape[1], -1)
+    return used_keys, scores, attention, mixed
+
+
+def _scaled_scores(prepared: Prepared, queries: Tensor, keys: Tensor, scale: float) -> Tensor:
+    """queries [H, T, D] · keys [H, S, D], scaled, plus the bias [H, T, S] if there is one."""
+    transposed = keys.transpose(1, 2)
+    if prepared.bias is None:
+        return torch.baddbmm(prepared.no_bias, queries, transposed, beta=0.0, alpha=scale)
+    return torch.baddbmm(prepared.bias, queries, transposed, alpha=scale)

@@ -1,0 +1,246 @@
+"""Keeps what the engine used, and finds out from the bytes whose row is really where.
+
+It asks no seam about what it sees: it compares the rows that were handed to the store with the
+rows that came back, and never looks into the ledger. So it can say that a row was never written,
+or is another token's.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.arrays import ABSENT, FloatArray, IntArray, frozen
+from core.engine.forward import LayerTensors, Watcher
+from core.engine.rows import RowSelection, RowStore
+from core.engine.seams import Seams
+from core.engine.types import LayerPlan
+from core.record import LayerRecord, LiveRows, Rows
+
+_INT_OF_SIZE = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+class Witness(Watcher, Protocol):
+    """A watcher of whole steps, who can tell afterwards what was seen."""
+
+    def begin(self, step: int, tokens: IntArray, plans: Sequence[LayerPlan]) -> None:
+        """A step is about to compute `tokens` [T] by these plans, one per layer."""
+        ...
+
+    def taken(self) -> tuple[LayerRecord, ...]:
+        """The records of the step's layers."""
+        ...
+
+    def live(self, slots: IntArray, seams: Sequence[Seams]) -> tuple[LiveRows, ...]:
+        """What is really in these slots now, per layer."""
+        ...
+
+    def forget_from(self, token_index: int) -> None:
+        """Tokens from `token_index` on are no part of the text any more."""
+        ...
+
+
+def to_host(tensor: Tensor) -> FloatArray:
+    """A read-only numpy array of the same numbers; bfloat16 becomes float32, which holds it."""
+    if tensor.dtype is torch.bfloat16:
+        tensor = tensor.float()
+    return frozen((tensor if tensor.is_cpu else tensor.cpu()).numpy())
+
+
+def _bits(tensor: Tensor) -> IntArray:
+    """The bytes of a float tensor as integers of its own size, so that NaN equals NaN."""
+    return to_host(tensor.view(_INT_OF_SIZE[tensor.element_size()]))  # pyright: ignore[reportReturnType]  # integers, see above
+
+
+class _Names:
+    """Whose row is where. Layers share one until one of them differs.
+
+    Attributes:
+        token: [R] token index whose row was last found at each row; ABSENT: none.
+        version: [R] step in which the bytes there were first read; ABSENT: as allocated.
+    """
+
+    def __init__(self, token: IntArray, version: IntArray) -> None:
+        self.token = token
+        self.version = version
+
+    @classmethod
+    def unknown(cls, n_rows: int) -> "_Names":
+        return cls(np.full(n_rows, ABSENT), np.full(n_rows, ABSENT))
+
+    def copy(self) -> "_Names":
+        return _Names(self.token.copy(), self.version.copy())
+
+
+class _RowWatch:
+    """The bytes of one layer's rows, as they should be if every store did what it was asked to."""
+
+    def __init__(self, kv: Tensor, names: _Names) -> None:
+        """Start from the buffer `kv` [2, Hkv, R, D] as it is."""
+        self.names = names
+        self.is_own = False
+        self.is_surprised = False
+        self._known = _bits(kv).copy()
+        self._given: list[tuple[IntArray, IntArray]] = []
+        self._owner: dict[bytes, int] = {}
+
+    def own_names(self) -> _Names:
+        """The layer's own names, apart from the others' from now on."""
+        if not self.is_own:
+            self.names, self.is_own = self.names.copy(), True
+        return self.names
+
+    def stored(self, tokens: IntArray, rows: IntArray, new_rows: Tensor) -> None:
+        """`new_rows` [2, Hkv, T, D] of `tokens` were handed to the store, for `rows`."""
+        bits = _bits(new_rows)
+        self.is_surprised = False
+        self._given.append((tokens, bits))
+        if len(rows) == 1:
+            if rows[0] < self._known.shape[2]:
+                self._known[:, :, rows[0]] = bits[:, :, 0]
+            return
+        is_inside = rows < self._known.shape[2]
+        self._known[:, :, rows[is_inside]] = bits[:, :, is_inside]
+
+    def was_read(self, step: int, rows: IntArray, selected: RowSelection, read: Tensor) -> None:
+        """`read` [2, Hkv, S, D] came back from `rows`: find out where it is not what was meant."""
+        bits = _bits(read)
+        known = self._known[:, :, selected if isinstance(selected, slice) else rows]
+        is_other = bits != known
+        if not is_other.any():
+            return
+        self.is_surprised = True
+        names = self.own_names()
+        for column in np.flatnonzero(is_other.any(axis=(0, 1, 3))).tolist():
+            row, found = int(rows[column]), bits[:, :, column]
+            self._known[:, :, row] = found
+            names.token[row] = self._owner_of(found)
+            names.version[row] = step
+
+    def forget_from(self, token_index: int) -> None:
+        """See `Witness`."""
+        self._learn_owners()
+        self._owner = {bits: token for bits, token in self._owner.items() if token < token_index}
+        self.names.token[self.names.token >= token_index] = ABSENT
+
+    def _owner_of(self, bits: IntArray) -> int:
+        """The newest token whose key and value have these bytes [2, Hkv, D]."""
+        self._learn_owners()
+        return self._owner.get(bits.tobytes(), ABSENT)
+
+    def _learn_owners(self) -> None:
+        for tokens, bits in self._given:
+            for i, token in enumerate(tokens.tolist()):
+                self._owner[bits[:, :, i].tobytes()] = token
+        self._given.clear()
+
+
+class Recorder:
+    """Records one step after the other: the `Witness` of every run."""
+
+    def __init__(self, store: RowStore) -> None:
+        """Watch the rows of each layer of `store`, before anything is written."""
+        names = _Names.unknown(store.n_rows)
+        self._watches = tuple(_RowWatch(rows.kv, names) for rows in store.layers)
+        self._step = 0
+        self._tokens: IntArray = np.empty(0, dtype=np.int64)
+        self._layers: list[LayerRecord] = []
+        self._found: dict[tuple[int, int], tuple[IntArray, IntArray]] = {}
+
+    def begin(self, step: int, tokens: IntArray, plans: Sequence[LayerPlan]) -> None:
+        """See `Witness`."""
+        self._step, self._tokens, self._layers, self._found = step, tokens, [], {}
+        shared_plan = plans[0]
+        marked: set[int] = set()
+        for watch, plan in zip(self._watches, plans, strict=True):
+            if plan is not shared_plan:
+                watch.own_names()
+        for watch, plan in zip(self._watches, plans, strict=True):
+            if id(watch.names) not in marked:
+                marked.add(id(watch.names))
+                is_inside = plan.write_rows < len(watch.names.token)
+                rows = plan.write_rows[is_inside]
+                watch.names.token[rows] = tokens[is_inside]
+                watch.names.version[rows] = step
+
+    def taken(self) -> tuple[LayerRecord, ...]:
+        """See `Witness`."""
+        return tuple(self._layers)
+
+    def stored(self, layer: int, plan: LayerPlan, new_rows: Tensor) -> None:
+        """See `Watcher`."""
+        self._watches[layer].stored(self._tokens, plan.write_rows, new_rows)
+
+    def was_read(self, layer: int, plan: LayerPlan, rows: RowSelection, read: Tensor) -> None:
+        """See `Watcher`."""
+        self._watches[layer].was_read(self._step, plan.read_rows, rows, read)
+
+    def computed(self, layer: int, plan: LayerPlan, tensors: LayerTensors) -> None:
+        """See `Watcher`."""
+        watch = self._watches[layer]
+        key = (id(watch.names), id(plan))
+        if key not in self._found:
+            names, rows = watch.names, plan.read_rows
+            self._found[key] = frozen(names.token[rows]), frozen(names.version[rows])
+        token, version = self._found[key]
+        new_rows = to_host(tensors.new_rows)
+        first_read = Rows(plan.write_rows, new_rows)
+        if watch.is_surprised:
+            first_read = _first_read(self._step, plan, version, to_host(tensors.read), new_rows)
+        self._layers.append(
+            LayerRecord(
+                plan=plan,
+                queries=to_host(tensors.queries),
+                new_keys=new_rows[0],
+                new_values=new_rows[1],
+                row_token=token,
+                row_version=version,
+                first_read=first_read,
+                used_keys=None if tensors.used_keys is None else to_host(tensors.used_keys),
+                scores=to_host(tensors.scores),
+                weights=to_host(tensors.weights),
+                output=to_host(tensors.output),
+                residual=to_host(tensors.residual),
+            )
+        )
+
+    def live(self, slots: IntArray, seams: Sequence[Seams]) -> tuple[LiveRows, ...]:
+        """See `Witness`; one object for layers that agree."""
+        in_order = frozen(np.sort(slots))
+        known: dict[tuple[int, int], LiveRows] = {}
+        last: LiveRows | None = None
+        every: list[LiveRows] = []
+        for watch, table in zip(self._watches, seams, strict=True):
+            key = (id(watch.names), id(table))
+            if key not in known:
+                found = _live_rows(in_order, table.slot_mapping(in_order), watch.names.token)
+                is_same = last is not None and np.array_equal(last.token_index, found.token_index)
+                known[key] = last if last is not None and is_same else found
+            last = known[key]
+            every.append(last)
+        return tuple(every)
+
+    def forget_from(self, token_index: int) -> None:
+        """See `Witness`."""
+        for watch in self._watches:
+            watch.forget_from(token_index)
+
+
+def _live_rows(slots: IntArray, rows: IntArray, token: IntArray) -> LiveRows:
+    is_inside = rows < len(token)
+    found = np.full(len(rows), ABSENT)
+    found[is_inside] = token[rows[is_inside]]
+    return LiveRows(slots, frozen(np.where(is_inside, rows, ABSENT)), frozen(found))
+
+
+def _first_read(
+    step: int, plan: LayerPlan, version: IntArray, read: FloatArray, new_rows: FloatArray
+) -> Rows:
+    """Rows whose version is this step: those read, and those written that were not read."""
+    is_new = version == step
+    is_unread = ~np.isin(plan.write_rows, plan.read_rows)
+    rows = np.concatenate((plan.read_rows[is_new], plan.write_rows[is_unread]))
+    kv = np.concatenate((read[:, :, is_new], new_rows[:, :, is_unread]), axis=2)
+    return Rows(frozen(rows), frozen(kv))

@@ -1,0 +1,84 @@
+"""From the faults of a spec to the seam table of each step and layer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from core.engine.seams import CORRECT, PER_LAYER, Seams
+from core.errors import FaultError
+from core.faults.catalog import find_faults
+from core.faults.fault import Fault
+from core.spec import FaultUse
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """Which seam table each layer asks at each step. Built once, so equal tables are one object."""
+
+    uses: tuple[tuple[FaultUse, Fault], ...]
+    n_layers: int
+
+    def tables(self) -> Callable[[int], tuple[Seams, ...]]:
+        """Step number to the table of each layer."""
+        known: dict[tuple[int, ...], Seams] = {(): CORRECT}
+
+        def table(active: tuple[int, ...]) -> Seams:
+            if active not in known:
+                patches = [self.uses[i][1] for i in active]
+                changes = {f.seam: getattr(f.patch, f.seam) for f in patches}
+                known[active] = replace(CORRECT, **changes)
+            return known[active]
+
+        def at(step: int) -> tuple[Seams, ...]:
+            return tuple(table(self._active(step, layer)) for layer in range(self.n_layers))
+
+        return at
+
+    def _active(self, step: int, layer: int) -> tuple[int, ...]:
+        return tuple(i for i, (use, _) in enumerate(self.uses) if _acts(use, step, layer))
+
+
+def _acts(use: FaultUse, step: int, layer: int) -> bool:
+    last = step if use.last_step is None else use.last_step
+    return use.first_step <= step <= last and (use.layers is None or layer in use.layers)
+
+
+def activate(uses: tuple[FaultUse, ...], n_layers: int) -> Activation:
+    """The activation of a spec's faults in a model of `n_layers`.
+
+    Raises:
+        FaultError: an unknown fault, two on one seam, a layer that the model has not, a choice
+            of layers for a decision that is taken once for all of them, or steps in wrong order.
+    """
+    pairs = tuple((use, fault) for use in uses for fault in find_faults(use.id))
+    for use, fault in pairs:
+        _check_use(use, fault, n_layers)
+    for i, (first_use, first) in enumerate(pairs):
+        for other_use, other in pairs[i + 1 :]:
+            if first.seam == other.seam and _meet(first_use, other_use):
+                raise FaultError(
+                    f"{first.id} and {other.id} both replace the seam {first.seam}; "
+                    "choose one of them, or different steps or layers"
+                )
+    return Activation(pairs, n_layers)
+
+
+def _check_use(use: FaultUse, fault: Fault, n_layers: int) -> None:
+    if use.first_step < 0 or (use.last_step is not None and use.last_step < use.first_step):
+        raise FaultError(f"{use.id} acts from step {use.first_step} to {use.last_step}")
+    if use.layers is None:
+        return
+    if fault.seam not in PER_LAYER:
+        raise FaultError(
+            f"{fault.id} replaces {fault.seam}, one decision for all layers; leave layers= out"
+        )
+    wrong = [layer for layer in use.layers if not 0 <= layer < n_layers]
+    if wrong or not use.layers:
+        raise FaultError(f"{use.id} names layer {wrong}; the model has 0 to {n_layers - 1}")
+
+
+def _meet(a: FaultUse, b: FaultUse) -> bool:
+    a_last = float("inf") if a.last_step is None else a.last_step
+    b_last = float("inf") if b.last_step is None else b.last_step
+    share_steps = a.first_step <= b_last and b.first_step <= a_last
+    share_layers = a.layers is None or b.layers is None or bool(set(a.layers) & set(b.layers))
+    return share_steps and share_layers

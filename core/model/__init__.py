@@ -1,0 +1,1 @@
+"""Models: what they are made of, how they are loaded, and their forward without a cache."""

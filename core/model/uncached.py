@@ -1,0 +1,142 @@
+"""The model as one pass over whole texts: no cache, no rows kept, nothing shared with the engine.
+
+It is what a decoder without a cache computes, in any number type, and it can be differentiated.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.model.config import ModelConfig
+from core.model.weights import LayerWeights, Weights
+
+
+def uncached_logits(
+    weights: Weights,
+    token_ids: Tensor,
+    position_ids: Tensor | NDArray[np.int64] | Sequence[int] | None = None,
+    key_position_ids: Tensor | NDArray[np.int64] | None = None,
+    readable: Tensor | NDArray[np.bool_] | None = None,
+) -> Tensor:
+    """Logits [B, T, V] of the texts `token_ids` [B, T], every token computed from scratch.
+
+    Args:
+        weights: the model; its number type and device are used throughout.
+        token_ids: integers on the device of the weights.
+        position_ids: [T], those of every text; 0 ... T - 1 where absent.
+        key_position_ids: [T, T], the position id of key j as query i sees it, where a key has no
+            single one; has no meaning under learned positions, which are added before layer 0.
+        readable: [T, T], whether query i may see key j; j <= i where absent. A query that may see
+            nothing gets zeros from attention.
+    """
+    config, device, n_tokens = weights.config, weights.device, token_ids.shape[-1]
+    query_ids = torch.arange(n_tokens, device=device)
+    if position_ids is not None:
+        query_ids = _on_device(position_ids, device)
+    key_ids = query_ids if key_position_ids is None else _on_device(key_position_ids, device)
+    allowed = query_ids.new_ones(n_tokens, n_tokens, dtype=torch.bool).tril()
+    if readable is not None:
+        allowed = _on_device(readable, device)
+
+    x = F.embedding(token_ids, weights.embedding)
+    if weights.position_embedding is not None:
+        x = x + F.embedding(query_ids, weights.position_embedding)
+    for layer in weights.layers:
+        normed = _norm(config, x, layer.attn_norm_weight, layer.attn_norm_bias)
+        x = x + _attention(config, layer, normed, query_ids, key_ids, allowed)
+        normed = _norm(config, x, layer.mlp_norm_weight, layer.mlp_norm_bias)
+        x = x + _mlp(config, layer, normed)
+    return _norm(config, x, weights.final_norm_weight, weights.final_norm_bias) @ weights.head
+
+
+def _on_device(
+    values: Tensor | NDArray[np.int64] | NDArray[np.bool_] | Sequence[int], device: torch.device
+) -> Tensor:
+    """A copy of what is no tensor: torch warns of arrays that are read-only."""
+    return (values if isinstance(values, Tensor) else torch.as_tensor(np.array(values))).to(device)
+
+
+def _norm(config: ModelConfig, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    if config.norm == "layer":
+        return F.layer_norm(x, (config.d_model,), weight, bias, config.norm_eps)
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    scale = torch.rsqrt(wide.square().mean(-1, keepdim=True) + config.norm_eps)
+    return weight * (wide * scale).to(x.dtype)
+
+
+def _attention(
+    config: ModelConfig,
+    layer: LayerWeights,
+    normed: Tensor,
+    query_ids: Tensor,
+    key_ids: Tensor,
+    allowed: Tensor,
+) -> Tensor:
+    """What attention adds [B, T, d_model]: every query over every key it may see."""
+    n_q, n_kv, d_head = config.n_heads, config.n_kv_heads, config.d_head
+    packed = _linear(normed, layer.qkv_weight, layer.qkv_bias)
+    packed = packed.reshape(*packed.shape[:-1], n_q + 2 * n_kv, d_head).transpose(1, 2)
+    q, k, v = packed[:, :n_q], packed[:, n_q : n_q + n_kv], packed[:, n_q + n_kv :]
+    k, v = k.repeat_interleave(config.n_rep, 1), v.repeat_interleave(config.n_rep, 1)
+
+    scores = _scores(config, q, k, query_ids, key_ids)
+    scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
+    mixed = scores.softmax(-1).to(v.dtype) @ v
+    mixed = mixed * allowed.any(-1)[:, None]
+    return _linear(mixed.transpose(1, 2).flatten(-2), layer.out_weight, layer.out_bias)
+
+
+def _scores(
+    config: ModelConfig, q: Tensor, k: Tensor, query_ids: Tensor, key_ids: Tensor
+) -> Tensor:
+    """Scores [B, Hq, T, T] in at least float32, before any mask."""
+    scale = 1.0 / math.sqrt(config.d_head)
+    wide = torch.promote_types(q.dtype, torch.float32)
+    if config.scheme == "rope":
+        q = _turned(config, q, query_ids)
+        if key_ids.ndim == 2:
+            k_per_query = _turned(config, k[:, :, None], key_ids)
+            return (torch.einsum("bhqd,bhqkd->bhqk", q, k_per_query) * scale).to(wide)
+        k = _turned(config, k, key_ids)
+    scores = ((q @ k.mT) * scale).to(wide)
+    if config.scheme == "alibi":
+        distance = query_ids[:, None] - key_ids
+        scores = scores - _slopes(config.n_heads).to(scores)[:, None, None] * distance.to(wide)
+    return scores
+
+
+def _slopes(n_heads: int) -> Tensor:
+    """ALiBi's slope of each head [Hq], in float64."""
+    n_powers = 2 ** math.ceil(math.log2(n_heads))
+    slopes = torch.pow(2.0, -torch.arange(1, n_powers + 1, dtype=torch.float64) * 8.0 / n_powers)
+    if n_powers > n_heads:
+        slopes = torch.cat((slopes[1::2], slopes[0::2]))
+    return slopes[:n_heads]
+
+
+def _turned(config: ModelConfig, x: Tensor, position_ids: Tensor) -> Tensor:
+    """Turns x [..., D] by `position_ids`, whose axes are the last ones of x before D."""
+    wide = torch.promote_types(x.dtype, torch.float32)
+    exponents = torch.arange(0, config.d_head, 2, dtype=wide, device=x.device) / config.d_head
+    angles = position_ids.to(wide)[..., None] * (1.0 / config.rope_theta**exponents)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    first, second = x.chunk(2, -1)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), -1)
+
+
+def _mlp(config: ModelConfig, layer: LayerWeights, normed: Tensor) -> Tensor:
+    inner = _linear(normed, layer.up_weight, layer.up_bias)
+    if layer.gate_weight is not None:
+        inner = F.silu(normed @ layer.gate_weight) * inner
+    else:
+        inner = F.gelu(inner, approximate="tanh" if config.activation == "gelu_tanh" else "none")
+    return _linear(inner, layer.down_weight, layer.down_bias)
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    return x @ weight if bias is None else x @ weight + bias

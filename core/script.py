@@ -1,0 +1,141 @@
+"""Turns the requests of a spec into engine steps, one at a time.
+
+Which token a decode reads, where a prompt is cut into chunks, and when a run is over depend on
+what happened before; all of that is here and nowhere else.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from core.engine.engine import AppendTokens, ProbeRows, RollBack, StepRequest
+from core.model.config import ModelConfig
+from core.outcome import Ok, PositionLimit
+from core.probe import probe_rows
+from core.record import Phase, StepRecord
+from core.spec import Decode, NewPrompt, Prefill, Probe, Request, Rollback, RunSpec
+
+EndReason = Literal["steps", "refused", "end_of_text", "position_limit", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """A part of a prompt."""
+
+    phase: Phase
+    token_ids: tuple[int, ...]
+    is_new_text: bool
+
+
+_Task = _Chunk | Decode | Rollback | Probe
+
+
+class Script:
+    """The steps of one run.
+
+    Attributes:
+        generated: (step, token) of each token that was chosen to be read, in order.
+        end: why the run is over; None while it goes on.
+    """
+
+    def __init__(self, spec: RunSpec, config: ModelConfig) -> None:
+        """Start before the first request."""
+        self._spec = spec
+        self._config = config
+        self._tasks: deque[_Task] = deque()
+        self._text: list[int] = []
+        self._pending: int | None = None
+        self._is_forced = False
+        self.generated: list[tuple[int, int]] = []
+        self.end: EndReason | None = None
+        self.add(spec.all_requests)
+
+    def add(self, requests: Iterable[Request]) -> None:
+        """More requests at the end; a run that ended for lack of steps goes on."""
+        for request in requests:
+            self._tasks.extend(self._tasks_of(request))
+        if self.end == "steps" and self._tasks:
+            self.end = None
+
+    def next_request(self, step: int, dtype: torch.dtype) -> StepRequest | None:
+        """What the engine is asked next; None: the run is over, and `end` says why."""
+        if self.end is None:
+            self.end = self._end_before(self._tasks[0] if self._tasks else None)
+        if self.end is not None:
+            return None
+        match self._tasks[0]:
+            case _Chunk(phase, token_ids, is_new_text):
+                return AppendTokens(phase, token_ids, self._forced_next(), is_new_text)
+            case Decode():
+                read = () if self._pending is None else (self._pending,)
+                return AppendTokens("decode", read, self._forced_next())
+            case Rollback(n):
+                is_possible = n <= len(self._text)
+                return RollBack(n, self._text[-n] if is_possible else None)
+            case Probe() as probe:
+                keys, values = probe_rows(self._config, probe, self._spec.seed, step)
+                return ProbeRows(
+                    torch.from_numpy(keys).to(dtype), torch.from_numpy(values).to(dtype)
+                )
+
+    def done(self, record: StepRecord) -> None:
+        """The engine answered the request that `next_request` gave."""
+        task = self._tasks.popleft()
+        if not isinstance(record.outcome, Ok):
+            self._failed(task, record)
+        elif isinstance(task, Rollback):
+            del self._text[-task.n :]
+            self._pending = record.next_token
+        elif not isinstance(task, Probe):
+            self._text = [] if self._starts_text(task) else self._text
+            self._text.extend(record.token_ids)
+            self._pending, self._is_forced = record.next_token, record.is_forced
+            if record.next_token is not None and not isinstance(self._upcoming(), _Chunk):
+                self.generated.append((record.step, record.next_token))
+
+    def _tasks_of(self, request: Request) -> Iterable[_Task]:
+        if not isinstance(request, Prefill | NewPrompt):
+            return (request,)
+        ids, size = request.token_ids, self._spec.chunk or len(request.token_ids)
+        is_new = isinstance(request, NewPrompt)
+        chunks = [_Chunk("prefill", ids[i : i + size], False) for i in range(0, len(ids), size)]
+        if is_new:
+            chunks[0] = _Chunk("new_prompt", chunks[0].token_ids, True)
+        return chunks
+
+    def _upcoming(self) -> _Task | None:
+        return self._tasks[0] if self._tasks else None
+
+    def _starts_text(self, task: _Task) -> bool:
+        return isinstance(task, _Chunk) and task.is_new_text
+
+    def _forced_next(self) -> int | None:
+        """The token after this step, where the prompt or the spec says it."""
+        following = self._tasks[1] if len(self._tasks) > 1 else None
+        if isinstance(following, _Chunk):
+            return following.token_ids[0]
+        n = len(self.generated)
+        return self._spec.force_ids[n] if n < len(self._spec.force_ids) else None
+
+    def _failed(self, task: _Task, record: StepRecord) -> None:
+        if isinstance(record.outcome, PositionLimit):
+            self.end = "position_limit"
+        elif self._spec.requests is None:
+            self.end = "refused"
+        elif self._starts_text(task):
+            self._text, self._pending = [], None
+
+    def _end_before(self, task: _Task | None) -> EndReason | None:
+        if task is None:
+            return "steps"
+        if isinstance(task, Decode) and self._pending is None:
+            return "refused"  # nothing was ever read that a token could follow from
+        if isinstance(task, Decode) and self._is_own_end():
+            return "end_of_text"
+        return None
+
+    def _is_own_end(self) -> bool:
+        return not self._is_forced and self._pending == self._config.eos_token_id

@@ -1,0 +1,140 @@
+"""From a spec to a running engine: objects are chosen here once, by name, and nowhere else."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from core.engine.blocks import blocks_for
+from core.engine.engine import Engine
+from core.engine.forward import Model
+from core.engine.policies import ByRank, Kept, Numbering, Policy, Refuse, Reprefill, Window
+from core.engine.recorder import Recorder
+from core.engine.rows import RowStore
+from core.engine.sampling import Greedy, Sampled, Sampling
+from core.errors import SpecError
+from core.faults.activation import activate
+from core.model.config import ModelConfig
+from core.model.devices import resolve_device, resolve_dtype
+from core.model.loading import LoadedModel
+from core.model.positions import positions_of
+from core.record import StepRecord
+from core.script import Script
+from core.spec import Decode, NewPrompt, Prefill, RunSpec
+from core.trace import ModelInfo, Trace
+
+_POLICIES: dict[str, Callable[[RunSpec], Policy]] = {
+    "refuse": lambda spec: Refuse(),
+    "window": lambda spec: Window(spec.capacity),
+    "reprefill": lambda spec: Reprefill(spec.capacity),
+    "sinks": lambda spec: Window(spec.capacity, spec.sinks),
+}
+
+
+class Session:
+    """One run: asks the engine for one step after the other and keeps the records.
+
+    Attributes:
+        loaded: the model as it was loaded.
+        trace: what happened so far.
+    """
+
+    def __init__(self, spec: RunSpec, loaded: LoadedModel) -> None:
+        """Make the engine of a spec.
+
+        Raises:
+            SpecError: a setting that does not fit the model.
+            DeviceError: a device or number type that is not there.
+            FaultError: faults that cannot be combined.
+        """
+        _check_fits(spec, loaded.config)
+        self.loaded = loaded
+        path = None if loaded.path is None else str(loaded.path)
+        self.trace = Trace(spec, ModelInfo(spec.model, path, loaded.config))
+        self._script = Script(spec, loaded.config)
+        self._engine = _engine(spec, loaded)
+        self._dtype = self._engine.dtype
+
+    def advance(self) -> StepRecord | None:
+        """The next step's record; None when the run is over (`trace.end` says why)."""
+        trace = self.trace
+        request = self._script.next_request(len(trace.records), self._dtype)
+        trace.end = self._script.end
+        if request is None:
+            return None
+        record = self._engine.step(request)
+        self._script.done(record)
+        trace.records.append(record)
+        return record
+
+    def run(self) -> Trace:
+        """The trace, once the run is over."""
+        while self.advance() is not None:
+            pass
+        return self.trace
+
+    def decode_more(self, n: int) -> None:
+        """Ask for `n` more decode steps than the spec has; the trace's spec says so."""
+        more = tuple(Decode() for _ in range(n))
+        spec = self.trace.spec
+        if spec.requests is None:
+            self.trace.spec = replace(spec, steps=spec.steps + n)
+        else:
+            self.trace.spec = replace(spec, requests=spec.requests + more)
+        self._script.add(more)
+        self.trace.end = self._script.end
+
+    def chosen_before(self, step: int) -> tuple[int, ...]:
+        """The tokens that steps before `step` chose to be read, in order."""
+        return tuple(token for at, token in self._script.generated if at < step)
+
+
+def _engine(spec: RunSpec, loaded: LoadedModel) -> Engine:
+    device = resolve_device(spec.device)
+    weights = loaded.weights.to(resolve_dtype(spec.dtype, device), device)
+    config = loaded.config
+    model = Model(config, weights, positions_of(weights), blocks_for(config))
+    numbering: Numbering = Kept()
+    if spec.reassign_positions:
+        numbering = ByRank(spec.capacity, spec.sinks)
+    policy = _POLICIES[spec.policy](spec)
+    n_rows = spec.capacity + (spec.longest_append if policy.evicts_at_commit else 0)
+    store = RowStore.allocate(
+        config.n_layers, config.n_kv_heads, n_rows, config.d_head, weights.embedding
+    )
+    return Engine(
+        model=model,
+        policy=policy,
+        numbering=numbering,
+        sampling=_sampling(spec),
+        seams_at=activate(spec.faults, config.n_layers).tables(),
+        store=store,
+        witness=Recorder(store),
+        capacity=spec.capacity,
+    )
+
+
+def _sampling(spec: RunSpec) -> Sampling:
+    if spec.temperature == 0:
+        return Greedy()
+    return Sampled(spec.temperature, spec.top_k, spec.top_p, spec.seed)
+
+
+def _check_fits(spec: RunSpec, config: ModelConfig) -> None:
+    limit = config.position_limit
+    if limit is not None and spec.capacity > limit:
+        raise SpecError(
+            f"capacity {spec.capacity} is above the {limit} positions of {spec.model}; "
+            f"choose at most {limit}"
+        )
+    if spec.reassign_positions and limit is not None:
+        raise SpecError(
+            f"positions cannot be re-assigned in {spec.model}: a learned position is part of "
+            "every kept row and cannot be changed later; choose a RoPE or ALiBi model"
+        )
+    prompts = [r.token_ids for r in spec.all_requests if isinstance(r, Prefill | NewPrompt)]
+    ids = [*(token for prompt in prompts for token in prompt), *spec.force_ids]
+    for token in ids:
+        if token is not None and not 0 <= token < config.vocab_size:
+            raise SpecError(
+                f"token id {token} is outside the vocabulary of {spec.model}, "
+                f"0 to {config.vocab_size - 1}"
+            )

@@ -1,0 +1,229 @@
+"""Everything that decides a run: the frozen RunSpec, its requests, its JSON both ways."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from core.errors import SpecError
+
+PolicyName = Literal["refuse", "window", "reprefill", "sinks"]
+DTypeName = Literal["float32", "float64", "bfloat16", "float16"]
+POLICY_NAMES: tuple[str, ...] = get_args(PolicyName)
+DTYPE_NAMES: tuple[str, ...] = get_args(DTypeName)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefill:
+    """Read these tokens after what was read before."""
+
+    token_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """Read the next token: the forced one, else the engine's own choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """Take the newest `n` tokens back; the first of them is the next one to be read."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewPrompt:
+    """Forget the text and read these tokens."""
+
+    token_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Call the cache without a model pass: append `n_keys` key rows and `n_values` value rows.
+
+    The rows hold no token. Only the policy refuse takes probes.
+    """
+
+    n_keys: int
+    n_values: int
+
+
+Request = Prefill | Decode | Rollback | NewPrompt | Probe
+_REQUEST_KINDS: dict[str, type[Request]] = {
+    "prefill": Prefill,
+    "decode": Decode,
+    "rollback": Rollback,
+    "new_prompt": NewPrompt,
+    "probe": Probe,
+}
+_KIND_OF: dict[type[Request], str] = {kind: name for name, kind in _REQUEST_KINDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class FaultUse:
+    """A fault switched on: from and to which step (both included), in which layers.
+
+    Attributes:
+        id: the fault's id.
+        first_step: first step in which it acts.
+        last_step: last step in which it acts; None: to the end.
+        layers: layers in which it acts; None: all.
+    """
+
+    id: str
+    first_step: int = 0
+    last_step: int | None = None
+    layers: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """What decides a run; two runs of one spec on one device give the same records.
+
+    Attributes:
+        model: a built-in or shipped model's name, or the path of a checkpoint folder.
+        prompt_ids: tokens of the first prefill.
+        steps: decode steps after the prefill (unless `requests` says otherwise).
+        policy: what happens when there is no room.
+        capacity: slots there are. Under window and sinks also the window, counting the query.
+        sinks: slots kept for the first tokens (policy sinks only).
+        reassign_positions: number the kept tokens by their rank in the cache (sinks only).
+        chunk: tokens per prefill step; None: the whole prompt at once.
+        faults: what is broken on purpose.
+        force_ids: the first generated tokens; None leaves one to the engine.
+        temperature: 0 is greedy.
+        top_k: sample among the k best; None: all.
+        top_p: sample among the fewest tokens that hold this share of the probability.
+        seed: with the step number, decides the sampling of a step.
+        device: "cpu", "cuda", "cuda:N", "mps".
+        dtype: number type of weights and cache.
+        requests: the whole list of requests; None: prefill the prompt, then decode.
+    """
+
+    model: str
+    prompt_ids: tuple[int, ...]
+    steps: int = 24
+    policy: PolicyName = "refuse"
+    capacity: int = 128
+    sinks: int = 0
+    reassign_positions: bool = False
+    chunk: int | None = None
+    faults: tuple[FaultUse, ...] = ()
+    force_ids: tuple[int | None, ...] = ()
+    temperature: float = 0.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int = 0
+    device: str = "cpu"
+    dtype: DTypeName = "float32"
+    requests: tuple[Request, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise SpecError on a setting that cannot be used, whatever the model."""
+        _check_numbers(self)
+        _check_policy(self)
+        if self.requests is None and not self.prompt_ids:
+            raise SpecError("the prompt is empty; give at least one token")
+        for request in self.requests or ():
+            _check_request(self, request)
+
+    @property
+    def all_requests(self) -> tuple[Request, ...]:
+        """The list of requests that this spec runs."""
+        if self.requests is not None:
+            return self.requests
+        return (Prefill(self.prompt_ids), *(Decode() for _ in range(self.steps)))
+
+    @property
+    def longest_append(self) -> int:
+        """Most tokens that one step reads at once."""
+        longest = max(
+            (len(r.token_ids) for r in self.all_requests if isinstance(r, Prefill | NewPrompt)),
+            default=1,
+        )
+        return max(1, min(longest, self.chunk or longest))
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON value from which `from_json` gives an equal spec back."""
+        value = dataclasses.asdict(self)
+        if self.requests is not None:
+            value["requests"] = [
+                {"kind": _KIND_OF[type(r)], **dataclasses.asdict(r)} for r in self.requests
+            ]
+        return value
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "RunSpec":
+        """The spec of a JSON value; raises SpecError where it is none."""
+        try:
+            data = dict(value)
+            data["prompt_ids"] = tuple(data["prompt_ids"])
+            data["force_ids"] = tuple(data.get("force_ids", ()))
+            data["faults"] = tuple(_fault_use(f) for f in data.get("faults", ()))
+            if data.get("requests") is not None:
+                data["requests"] = tuple(_request(r) for r in data["requests"])
+            return cls(**data)
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            raise SpecError(f"this is no run specification: {error}") from None
+
+
+def _fault_use(value: Mapping[str, Any]) -> FaultUse:
+    layers = value.get("layers")
+    return FaultUse(**{**value, "layers": None if layers is None else tuple(layers)})
+
+
+def _request(value: Mapping[str, Any]) -> Request:
+    fields = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "kind"}
+    return _REQUEST_KINDS[value["kind"]](**fields)
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _check_numbers(spec: RunSpec) -> None:
+    whole: Sequence[tuple[str, object, int]] = (
+        ("capacity", spec.capacity, 1),
+        ("steps", spec.steps, 0),
+        ("sinks", spec.sinks, 0),
+        ("seed", spec.seed, 0),
+        ("chunk", 1 if spec.chunk is None else spec.chunk, 1),
+        ("top_k", 1 if spec.top_k is None else spec.top_k, 1),
+    )
+    for name, value, least in whole:
+        if not _is_int(value) or value < least:  # pyright: ignore[reportOperatorIssue]
+            raise SpecError(f"{name} is {value!r}; it must be a whole number of at least {least}")
+    if not 0 <= spec.temperature < float("inf"):
+        raise SpecError(f"temperature is {spec.temperature}; it must be 0 (greedy) or above")
+    if spec.top_p is not None and not 0 < spec.top_p <= 1:
+        raise SpecError(f"top_p is {spec.top_p}; it must be above 0 and at most 1")
+    if spec.dtype not in DTYPE_NAMES:
+        raise SpecError(f"dtype {spec.dtype!r} is not known; choose {', '.join(DTYPE_NAMES)}")
+
+
+def _check_policy(spec: RunSpec) -> None:
+    if spec.policy not in POLICY_NAMES:
+        raise SpecError(f"policy {spec.policy!r} is not known; choose {', '.join(POLICY_NAMES)}")
+    if spec.policy != "sinks" and (spec.sinks or spec.reassign_positions):
+        raise SpecError(
+            f"sinks = {spec.sinks} and re-assigned positions need the policy sinks, "
+            f"not {spec.policy}"
+        )
+    if spec.policy == "sinks" and spec.sinks >= spec.capacity:
+        raise SpecError(
+            f"{spec.sinks} sinks leave no slot for newer tokens in a capacity of {spec.capacity}; "
+            f"choose at most {spec.capacity - 1} sinks"
+        )
+
+
+def _check_request(spec: RunSpec, request: Request) -> None:
+    if isinstance(request, Prefill | NewPrompt) and not request.token_ids:
+        raise SpecError("a prompt is empty; give at least one token")
+    if isinstance(request, Rollback) and request.n < 1:
+        raise SpecError(f"rollback of {request.n} tokens; it must be at least 1")
+    if isinstance(request, Probe) and spec.policy != "refuse":
+        raise SpecError(f"a probe needs the policy refuse, not {spec.policy}")
+    if isinstance(request, Probe) and min(request.n_keys, request.n_values) < 1:
+        raise SpecError(f"a probe of {request.n_keys} keys and {request.n_values} values")

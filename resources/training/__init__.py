@@ -1,0 +1,1 @@
+"""The small world, its tokenizer, and the scripts that train and measure the shipped model."""
