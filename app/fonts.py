@@ -1,13 +1,13 @@
 """The fonts that ship with the program, so that it looks the same on every machine."""
 
-from pathlib import Path
-
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QApplication
 
+from resources import resource_path
+
 SANS = "DejaVu Sans"
 MONO = "DejaVu Sans Mono"
-FOLDER = Path(__file__).resolve().parent.parent / "resources" / "fonts"
+FOLDER = resource_path("fonts")
 
 
 def load_fonts(application: QApplication) -> None:

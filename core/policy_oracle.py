@@ -13,10 +13,10 @@ import numpy as np
 from core.arrays import FloatArray
 from core.errors import SpecError
 from core.outcome import OK, Outcome, PositionLimit, Refused
+from core.policy_numbers import SharedNumbers
 from core.policy_rules import (
     Band,
     LooseCount,
-    Ranges,
     Reprefill,
     Rule,
     TextState,
@@ -112,7 +112,7 @@ class PolicyOracle:
         """Start with an empty cache."""
         self._rules = rules
         self._rule = _rule(rules)
-        self._numbers = _SharedNumbers()
+        self._numbers = SharedNumbers()
         self._passages: list[_OpenPassage] = []
         self.new_prompt()
 
@@ -164,9 +164,7 @@ class PolicyOracle:
             loose = self._passages[-1].loose
             self._state = after
             self._open(self._passages[-1].text[:target], self._rule.passage_start(after))
-            self._passages[-1].loose.extend(
-                rows for rows in loose if rows.first_reader <= target
-            )
+            self._passages[-1].loose.extend(rows for rows in loose if rows.first_reader <= target)
         return replace(expected, outcome=outcome, passage_id=self._newest_id)
 
     def probe(
@@ -287,31 +285,6 @@ class PolicyOracle:
             passage_id=self._newest_id,
             row=None,
         )
-
-
-class _SharedNumbers:
-    """Tuples of consecutive numbers, cut from one, so that a long run's answers stay small."""
-
-    def __init__(self) -> None:
-        self._numbers: tuple[int, ...] = ()
-        self._twins: tuple[tuple[int, int], ...] = ()
-
-    def of(self, ranges: Ranges) -> tuple[int, ...]:
-        """The numbers in the ranges."""
-        self._grow(ranges[1].stop)
-        return self._numbers[: len(ranges[0])] + self._numbers[ranges[1].start : ranges[1].stop]
-
-    def pairs(self, left: Ranges, right: Ranges) -> tuple[tuple[int, int], ...]:
-        """Numbers of the left ranges, each with its partner of the right ones."""
-        if left != right:
-            return tuple(zip(self.of(left), self.of(right), strict=True))
-        self._grow(left[1].stop)
-        return self._twins[: len(left[0])] + self._twins[left[1].start : left[1].stop]
-
-    def _grow(self, size: int) -> None:
-        if size > len(self._numbers):
-            self._numbers = tuple(range(2 * size))
-            self._twins = tuple(zip(self._numbers, self._numbers, strict=True))
 
 
 def _rule(rules: PolicyRules) -> Rule:

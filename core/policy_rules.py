@@ -270,6 +270,4 @@ def n_tokens(ranges: Ranges) -> int:
 
 def n_common(these: Ranges, those: Ranges) -> int:
     """How many tokens are in both."""
-    return sum(
-        max(0, min(a.stop, b.stop) - max(a.start, b.start)) for a in these for b in those
-    )
+    return sum(max(0, min(a.stop, b.stop) - max(a.start, b.start)) for a in these for b in those)

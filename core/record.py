@@ -108,6 +108,8 @@ class StepRecord:
         predicted: the engine's own choice after it.
         next_token: the token to be read next; None: nothing follows from this step.
         is_forced: whether `next_token` was chosen from outside.
+        n_rolled_back: tokens that a rollback asked to take back; 0 in other steps.
+        n_probed: key rows and value rows that a probe asked to append; (0, 0) in other steps.
     """
 
     step: int
@@ -130,6 +132,8 @@ class StepRecord:
     predicted: int | None
     next_token: int | None
     is_forced: bool
+    n_rolled_back: int = 0
+    n_probed: tuple[int, int] = (0, 0)
 
     @property
     def is_computed(self) -> bool:

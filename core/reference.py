@@ -12,15 +12,8 @@ import numpy as np
 
 from core.errors import ModelError
 from core.model.config import ModelConfig
-from core.reference_attention import (
-    AttentionDetail,
-    Heads,
-    attend,
-    attend_in_detail,
-    key_rows_turned_at,
-    plan_blocks,
-    whole_block,
-)
+from core.reference_attention import AttentionDetail, Heads, attend, attend_in_detail
+from core.reference_blocks import key_rows_turned_at, plan_blocks, whole_block
 from core.reference_math import ACTIVATIONS, NORMS, Float64Array, rotated, turn
 from core.reference_passage import LooseRows, Passage
 

@@ -121,8 +121,8 @@ def alibi_slopes(n_heads: int) -> Float64Array:
     A geometric series down to 2^-8. If the number of heads is no power of two, the series of the
     next power is taken: its second, fourth ... members first, then its first, third ...
     """
-    n_series = 2 ** math.ceil(math.log2(n_heads))
-    series = 2.0 ** (-8.0 / n_series * np.arange(1, n_series + 1))
+    n_series: int = 2 ** math.ceil(math.log2(n_heads))
+    series: Float64Array = np.exp2(-8.0 / n_series * np.arange(1, n_series + 1))
     if n_series == n_heads:
         return series
     return np.concatenate([series[1::2], series[0::2]])[:n_heads]

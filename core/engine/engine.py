@@ -7,7 +7,7 @@ forward.py. The engine knows no fault, policy or layout by name: it asks `Seams`
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -177,7 +177,8 @@ class Engine:
         if isinstance(outcome, Ok):
             self._ledger = self._numbering.renumber(seams[0].crop(ledger, request.n))
             self._witness.forget_from(target)
-        return self._bare_record(seams, "rollback", outcome, next_token=request.next_token)
+        record = self._bare_record(seams, "rollback", outcome)
+        return replace(record, next_token=request.next_token, n_rolled_back=request.n)
 
     def _probe(self, request: ProbeRows, seams: LayerSeams) -> StepRecord:
         n_keys, n_values = request.keys.shape[2], request.values.shape[2]
@@ -194,7 +195,8 @@ class Engine:
                 keys, values = request.keys[layer], request.values[layer]
                 table.store(self._store.layers[layer], rows, keys, values)
         self._ledger = counted
-        return self._bare_record(seams, "probe", outcome, n_short=n_short)
+        record = self._bare_record(seams, "probe", outcome, n_short=n_short)
+        return replace(record, n_probed=(n_keys, n_values))
 
     def _full_record(
         self,
@@ -238,7 +240,6 @@ class Engine:
         token_ids: tuple[int, ...] = (),
         token_index: tuple[int, ...] = (),
         n_short: int = 0,
-        next_token: int | None = None,
     ) -> StepRecord:
         """The record of a step in which nothing was computed."""
         no_layers: tuple[LayerRecord, ...] = ()
@@ -261,7 +262,7 @@ class Engine:
             live=self._witness.live(self._ledger.counted_slots, seams),
             logits=None,
             predicted=None,
-            next_token=next_token,
+            next_token=None,
             is_forced=False,
         )
 

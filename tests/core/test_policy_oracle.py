@@ -316,9 +316,7 @@ def test_a_rollback_past_the_beginning_that_the_engine_took_empties_the_text():
 
 def probe(run, n_k, n_v, engine_accepted=True):
     keys, values = np.ones((1, 1, n_k, 2)), np.ones((1, 1, n_v, 2))
-    return run.oracle.probe(
-        n_k, n_v, engine_accepted=engine_accepted, keys=keys, values=values
-    )
+    return run.oracle.probe(n_k, n_v, engine_accepted=engine_accepted, keys=keys, values=values)
 
 
 def test_the_rows_of_a_probe_take_room_and_are_read_but_hold_no_token():

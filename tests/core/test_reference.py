@@ -4,7 +4,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from core import reference_attention
+from core import reference_blocks
 from core.errors import ModelError
 from core.model.config import ModelConfig
 from core.reference import LooseRows, Passage, Reference
@@ -357,7 +357,7 @@ def test_blocks_of_rows_give_what_one_block_gives(scheme, kind, monkeypatch):
     config = small_config(scheme)
     reference, passage = Reference(config, random_arrays(config, 5)), kind(config)
     whole = reference.forward(passage, first_row=2).logits
-    monkeypatch.setattr(reference_attention, "ROWS_PER_BLOCK", 3)
+    monkeypatch.setattr(reference_blocks, "ROWS_PER_BLOCK", 3)
     in_blocks = reference.forward(passage, first_row=2).logits
     np.testing.assert_allclose(in_blocks, whole, atol=1e-12, rtol=0)
 

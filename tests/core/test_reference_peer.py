@@ -90,7 +90,9 @@ def gpt2():
     for layer in range(N_LAYERS):
         for ours, theirs in parts.items():
             for kind in ("weight", "bias"):
-                arrays[f"layers.{layer}.{ours}_{kind}"] = w[f"transformer.h.{layer}.{theirs}.{kind}"]
+                arrays[f"layers.{layer}.{ours}_{kind}"] = w[
+                    f"transformer.h.{layer}.{theirs}.{kind}"
+                ]
     return peer, shape("learned"), arrays
 
 
@@ -210,7 +212,9 @@ def peer_logits(peer, **inputs):
 def our_logits(config, arrays, readable, position_ids=None):
     n = len(readable)
     positions = np.arange(n) if position_ids is None else position_ids
-    return Reference(config, arrays).forward(Passage(token_ids(n), positions, None, readable)).logits
+    return (
+        Reference(config, arrays).forward(Passage(token_ids(n), positions, None, readable)).logits
+    )
 
 
 def additive(readable):

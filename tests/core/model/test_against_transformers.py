@@ -57,7 +57,7 @@ def in_float64(monkeypatch: pytest.MonkeyPatch) -> Callable[[nn.Module, ModelCon
         )
         peer = peer.double()
         if config.scheme == "rope":
-            peer.model.rotary_emb = Float64Rotary(config)
+            peer.get_submodule("model").register_module("rotary_emb", Float64Rotary(config))
             monkeypatch.setattr(LlamaRMSNorm, "forward", _rms_norm)
         return peer
 

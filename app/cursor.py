@@ -1,0 +1,173 @@
+"""The received part of a run, and the place in it that is looked at. Nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.messages import CleanRecorded, Ended, EndReason, Judged, Recorded, Started
+from core.record import StepRecord
+from core.selection import Selection
+from core.spec import RunSpec
+from core.verdict import StepVerdict
+
+if TYPE_CHECKING:  # core.trace imports torch, which must wait until the window shows
+    from core.readouts.run_view import RunView
+
+
+class Cursor(QObject):
+    """Records, verdicts and the selection; going back or along is a change of one number."""
+
+    run_changed = Signal()
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        """Without a run."""
+        super().__init__(parent)
+        self._started: Started | None = None
+        self._spec: RunSpec | None = None
+        self._records: list[StepRecord] = []
+        self._clean: list[StepRecord] = []
+        self._verdicts: dict[int, StepVerdict] = {}
+        self._selection = Selection()
+        self._target: int | None = None
+        self._end: EndReason | None = None
+
+    @property
+    def run(self) -> Started | None:
+        """The run whose records these are; None: there is none yet."""
+        return self._started
+
+    @property
+    def run_id(self) -> int | None:
+        """Number of the run; answers that belong to another one are dropped."""
+        return None if self._started is None else self._started.run_id
+
+    @property
+    def selection(self) -> Selection:
+        """What is looked at."""
+        return self._selection
+
+    @property
+    def records(self) -> Sequence[StepRecord]:
+        """The steps received so far."""
+        return tuple(self._records)
+
+    @property
+    def n_records(self) -> int:
+        """How many steps were received."""
+        return len(self._records)
+
+    @property
+    def newest(self) -> int | None:
+        """Number of the newest step; None: no step yet."""
+        return self.n_records - 1 if self._records else None
+
+    @property
+    def end(self) -> EndReason | None:
+        """Why no further step can come; None: one can be asked for."""
+        return self._end
+
+    @property
+    def is_at_newest(self) -> bool:
+        """Whether the newest step is the one looked at."""
+        return self._selection.step == self.newest
+
+    @property
+    def first_wrong(self) -> int | None:
+        """The first step with a verdict that is wrong, as far as they are known."""
+        wrong = (step for step, verdict in self._verdicts.items() if verdict.is_wrong)
+        return min(wrong, default=None)
+
+    @property
+    def n_verdicts(self) -> int:
+        """How many steps were judged."""
+        return len(self._verdicts)
+
+    @property
+    def verdict(self) -> StepVerdict | None:
+        """The verdict of the step looked at; None: pending."""
+        return self._verdicts.get(self._selection.step)
+
+    def begin(self, started: Started, *, look_at: int | None) -> None:
+        """Take up another run; `look_at` is the step to stop at, None: follow the newest."""
+        self._started, self._spec = started, started.spec
+        self._records, self._clean, self._verdicts = [], [], {}
+        self._target, self._end = look_at, None
+        self._selection = Selection(layer=self._selection.layer, head=self._selection.head)
+        self.run_changed.emit()
+
+    def add_records(self, message: Recorded) -> None:
+        """Take the next steps; whoever looked at the newest step goes on doing so."""
+        if message.run_id != self.run_id:
+            return
+        follows = self.is_at_newest or not self._records
+        self._spec = message.spec
+        self._records.extend(message.records)
+        if follows:
+            self._look_at(self._stop_or_newest())
+        self.changed.emit()
+
+    @Slot(object)
+    def add_clean(self, message: CleanRecorded) -> None:
+        """Take the next steps of the run without faults."""
+        if message.run_id == self.run_id:
+            self._clean.extend(message.records)
+            self.changed.emit()
+
+    @Slot(object)
+    def add_verdicts(self, message: Judged) -> None:
+        """Take verdicts."""
+        if message.run_id == self.run_id:
+            self._verdicts.update({verdict.step: verdict for verdict in message.verdicts})
+            self.changed.emit()
+
+    def set_end(self, message: Ended) -> None:
+        """The run is over; a run that was cancelled can go on."""
+        if message.run_id == self.run_id and message.reason != "cancelled":
+            self._end = message.reason
+            self.changed.emit()
+
+    def settle(self) -> None:
+        """The steps that were asked for at the start are there: stop at none of them any more."""
+        self._target = None
+
+    def go(self, step: int) -> None:
+        """Look at a step that was received; beyond either end, at the nearest one."""
+        if self.newest is not None:
+            self._target = None
+            self.select(replace(self._selection, step=min(max(step, 0), self.newest)))
+
+    def select(self, selection: Selection) -> None:
+        """Look at something; a step that is not there is refused."""
+        is_there = 0 <= selection.step < max(1, self.n_records)
+        if is_there and selection != self._selection:
+            self._selection = selection
+            self.changed.emit()
+
+    def view(self) -> RunView | None:
+        """What readouts are made from; None: no step yet."""
+        if self._started is None or self._spec is None or not self._records:
+            return None
+        from core.readouts.run_view import RunView
+
+        return RunView(
+            spec=self._spec,
+            model=self._started.model,
+            records=tuple(self._records),
+            verdicts=MappingProxyType(dict(self._verdicts)),
+            clean=tuple(self._clean),
+            token_text=self._started.token_text,
+            selection=self._selection,
+        )
+
+    def _stop_or_newest(self) -> int:
+        newest = self.n_records - 1
+        return newest if self._target is None else min(self._target, newest)
+
+    def _look_at(self, step: int) -> None:
+        self._selection = replace(self._selection, step=step)

@@ -1,0 +1,109 @@
+"""What a person asks to be run: a run specification whose prompt is still a text."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.faults.fault import Scenario
+from core.spec import DTypeName, FaultUse, PolicyName, Prefill, Request, RunSpec
+
+MODEL_WITHOUT_TRAINING = "tiny-learned"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The form's contents. Nothing is checked here: `spec` does, once there is a tokenizer.
+
+    Attributes:
+        model: a known name, or the path of a checkpoint folder.
+        prompt: text of the first prefill.
+        prompt_ids: its exact tokens where a trace gives them; None: the tokenizer reads `prompt`.
+        steps: decode steps to plan; more can be asked for later.
+        then: requests after the prefill; None: decode steps.
+        force_ids: the first generated tokens; None leaves one to the engine.
+        policy: as in RunSpec, and so are all others.
+    """
+
+    model: str
+    prompt: str
+    prompt_ids: tuple[int, ...] | None = None
+    steps: int = 0
+    then: tuple[Request, ...] | None = None
+    force_ids: tuple[int | None, ...] = ()
+    policy: PolicyName = "refuse"
+    capacity: int = 128
+    sinks: int = 0
+    reassign_positions: bool = False
+    chunk: int | None = None
+    faults: tuple[FaultUse, ...] = ()
+    temperature: float = 0.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int = 0
+    device: str = "cpu"
+    dtype: DTypeName = "float32"
+
+    @classmethod
+    def of_scenario(cls, scenario: Scenario, faults: tuple[str, ...] = ()) -> "Draft":
+        """The run of a scenario, with these faults switched on."""
+        return cls(
+            model=scenario.model,
+            prompt=scenario.prompt,
+            steps=0 if scenario.then is not None else scenario.steps,
+            then=scenario.then,
+            policy=scenario.policy,
+            capacity=scenario.capacity,
+            faults=tuple(FaultUse(id) for id in faults),
+        )
+
+    @classmethod
+    def of_spec(cls, spec: RunSpec, prompt: str) -> "Draft":
+        """The form of a run that was read from a file; `prompt` is how its tokens read."""
+        first, *rest = spec.requests or (None,)
+        is_scripted = isinstance(first, Prefill)
+        return cls(
+            model=spec.model,
+            prompt=prompt,
+            prompt_ids=first.token_ids if isinstance(first, Prefill) else spec.prompt_ids,
+            steps=spec.steps,
+            then=tuple(request for request in rest if request) if is_scripted else None,
+            force_ids=spec.force_ids,
+            policy=spec.policy,
+            capacity=spec.capacity,
+            sinks=spec.sinks,
+            reassign_positions=spec.reassign_positions,
+            chunk=spec.chunk,
+            faults=spec.faults,
+            temperature=spec.temperature,
+            top_k=spec.top_k,
+            top_p=spec.top_p,
+            seed=spec.seed,
+            device=spec.device,
+            dtype=spec.dtype,
+        )
+
+    def spec(self, encode: Callable[[str], tuple[int, ...]]) -> RunSpec:
+        """The run specification.
+
+        Raises:
+            SpecError: a setting that cannot be used; the message says what would do.
+        """
+        ids = encode(self.prompt) if self.prompt_ids is None else self.prompt_ids
+        return RunSpec(
+            model=self.model,
+            prompt_ids=ids,
+            steps=self.steps,
+            policy=self.policy,
+            capacity=self.capacity,
+            sinks=self.sinks,
+            reassign_positions=self.reassign_positions,
+            chunk=self.chunk,
+            faults=self.faults,
+            force_ids=self.force_ids,
+            temperature=self.temperature,
+            top_k=self.top_k,
+            top_p=self.top_p,
+            seed=self.seed,
+            device=self.device,
+            dtype=self.dtype,
+            requests=None if self.then is None else (Prefill(ids), *self.then),
+        )

@@ -1,0 +1,75 @@
+"""The window's end of the worker: starts its thread, asks it, cancels it, ends it."""
+
+import threading
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from app.backend import Backend
+from app.draft import Draft
+from app.messages import Advance, Start
+from app.worker import Worker
+
+
+class EngineHandle(QObject):
+    """Owns the one worker thread. Answers come from the signals of `worker`."""
+
+    _load_asked = Signal()
+    _start_asked = Signal(object)
+    _advance_asked = Signal(object)
+    _judge_asked = Signal(int)
+
+    def __init__(self, make_backend: Callable[[], Backend], parent: QObject | None = None) -> None:
+        """Start the thread, idle; `load` makes the engine in it."""
+        super().__init__(parent)
+        self._cancelled: list[threading.Event] = []
+        self._last_run_id = 0
+        self._thread = QThread(self)
+        self._thread.setObjectName("engine")
+        self.worker = Worker(make_backend)
+        self.worker.moveToThread(self._thread)
+        self._load_asked.connect(self.worker.load)
+        self._start_asked.connect(self.worker.start)
+        self._advance_asked.connect(self.worker.advance)
+        self._judge_asked.connect(self.worker.judge_rest)
+        self._thread.start()
+
+    def load(self) -> None:
+        """Make the engine, in its thread; `worker.ready` follows."""
+        self._load_asked.emit()
+
+    def start(self, draft: Draft, n_records: int | None) -> int:
+        """Begin another run and make its first steps; gives the number of the run."""
+        self.cancel()
+        self._last_run_id += 1
+        self._start_asked.emit(Start(self._last_run_id, draft, n_records, self._new_event()))
+        return self._last_run_id
+
+    def advance(self, run_id: int, n: int, judge_every: int) -> None:
+        """Ask for `n` more steps of a run."""
+        self._advance_asked.emit(Advance(run_id, n, judge_every, self._new_event()))
+
+    def judge_rest(self, run_id: int) -> None:
+        """Ask for the verdicts that are still due."""
+        self._judge_asked.emit(run_id)
+
+    def cancel(self) -> None:
+        """Stop everything asked so far after the step in progress."""
+        for event in self._cancelled:
+            event.set()
+        self._cancelled.clear()
+
+    def forget(self) -> None:
+        """What was asked is done: there is nothing left to cancel."""
+        self._cancelled.clear()
+
+    def close(self, limit_ms: int) -> bool:
+        """Cancel, and end the thread; false if it still runs after `limit_ms`."""
+        self.cancel()
+        self._thread.quit()
+        return self._thread.wait(limit_ms)
+
+    def _new_event(self) -> threading.Event:
+        event = threading.Event()
+        self._cancelled.append(event)
+        return event

@@ -1,0 +1,141 @@
+"""What crosses between the window and the worker thread: frozen, and passed by reference."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from app.draft import Draft
+from core.record import StepRecord
+from core.spec import RunSpec
+from core.verdict import StepVerdict
+
+if TYPE_CHECKING:  # importing core.trace would import torch before the window shows
+    from core.trace import ModelInfo
+
+EndReason = Literal["steps", "refused", "end_of_text", "position_limit", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """Begin another run.
+
+    Attributes:
+        run_id: its number; answers carry it.
+        draft: what to run.
+        n_records: steps to make at once; None: all that the draft plans.
+        cancelled: looked at between steps.
+    """
+
+    run_id: int
+    draft: Draft
+    n_records: int | None
+    cancelled: threading.Event
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advance:
+    """Make more steps of the run.
+
+    Attributes:
+        run_id: the run that is meant; for another one nothing is done.
+        n: steps wanted.
+        judge_every: judge as soon as so many steps are not judged yet.
+        cancelled: looked at between steps.
+    """
+
+    run_id: int
+    n: int
+    judge_every: int
+    cancelled: threading.Event
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The engine can be asked.
+
+    Attributes:
+        devices: devices that this machine has, the processor first.
+        version: the version of torch.
+    """
+
+    devices: tuple[str, ...]
+    version: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Started:
+    """A run began; its records follow.
+
+    Attributes:
+        run_id: its number.
+        draft: what was asked.
+        spec: what that came to.
+        model: the model used.
+        token_text: what a token id shows as.
+    """
+
+    run_id: int
+    draft: Draft
+    spec: RunSpec
+    model: ModelInfo
+    token_text: Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """The next steps of a run, and its specification, which grows with them."""
+
+    run_id: int
+    records: tuple[StepRecord, ...]
+    spec: RunSpec
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Verdicts of steps that were recorded before, in order."""
+
+    run_id: int
+    verdicts: tuple[StepVerdict, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CleanRecorded:
+    """The next steps of the same specification without its faults, left to itself."""
+
+    run_id: int
+    records: tuple[StepRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """No further step comes: for ever, or ("cancelled") until it is asked for again."""
+
+    run_id: int
+    reason: EndReason
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Everything that was asked with one Start or Advance was done."""
+
+    run_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What was asked cannot be done.
+
+    Attributes:
+        run_id: the run that was asked for.
+        message: one line for a person.
+        place: the field of the form that it is about; None: none in particular.
+        details: the program's own account of a fault of its own; None: the choice was at fault.
+    """
+
+    run_id: int
+    message: str
+    place: str | None = None
+    details: str | None = None

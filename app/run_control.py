@@ -1,0 +1,328 @@
+"""What the person can do with a run; between the actions and panels and the worker's answers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.backend import Backend
+from app.cursor import Cursor
+from app.draft import Draft
+from app.engine_handle import EngineHandle
+from app.messages import (
+    Ended,
+    EndReason,
+    Failed,
+    Idle,
+    Ready,
+    Recorded,
+    Started,
+)
+from app.player import Player
+from core.faults.catalog import find_faults
+from core.spec import FaultUse
+
+Goal = Literal["newest", "first wrong"]
+JUDGE_AT_ONCE = 1
+JUMP = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """All that decides which actions are possible now.
+
+    Attributes:
+        is_ready: the engine is loaded.
+        is_busy: steps were asked for that are not there yet.
+        is_playing: steps follow of themselves.
+        n_records: steps there are.
+        step: the step looked at.
+        end: why no further step can come; None: one can.
+        first_wrong: first step known to be wrong.
+        is_judged: whether every step has a verdict.
+    """
+
+    is_ready: bool
+    is_busy: bool
+    is_playing: bool
+    n_records: int
+    step: int
+    end: EndReason | None
+    first_wrong: int | None
+    is_judged: bool
+
+    @property
+    def is_at_newest(self) -> bool:
+        """Whether the newest step is looked at."""
+        return self.step == self.n_records - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """A way out that a notice offers."""
+
+    label: str
+    take: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Notice:
+    """One line for the person, shown until the next one or until it is closed.
+
+    Attributes:
+        text: the line.
+        details: the program's own account, for a report; None: the choice was at fault.
+        offer: a way out.
+    """
+
+    text: str
+    details: str | None = None
+    offer: Offer | None = None
+
+
+class RunControl(QObject):
+    """Owns the engine's handle, the cursor and the player."""
+
+    situation_changed = Signal()
+    ready = Signal(object)
+    draft_loaded = Signal(object)
+    run_started = Signal()
+    misfit = Signal(object)
+    noticed = Signal(object)
+
+    def __init__(self, make_backend: Callable[[], Backend], draft: Draft) -> None:
+        """Takes what makes the engine, and the first run; `begin` starts both."""
+        super().__init__()
+        self.draft = draft
+        self.cursor = Cursor(self)
+        self.player = Player(self.cursor, self._ask_while_playing, self)
+        self._handle = EngineHandle(make_backend, self)
+        self._is_ready = False
+        self._n_pending = 0
+        self._starting_id: int | None = None
+        self._goal: Goal = "newest"
+        self._look_at: int | None = None
+        self._n_first: int | None = 1
+        self._connect()
+
+    def begin(self, n_records: int | None, goal: Goal, look_at: int | None) -> None:
+        """Load the engine, then run the first draft."""
+        self._n_first, self._goal, self._look_at = n_records, goal, look_at
+        self._handle.load()
+
+    def close(self, limit_ms: int) -> bool:
+        """Stop everything; false if the engine still computes after `limit_ms`."""
+        self.player.pause()
+        return self._handle.close(limit_ms)
+
+    def situation(self) -> Situation:
+        """What is the case now."""
+        cursor = self.cursor
+        return Situation(
+            is_ready=self._is_ready,
+            is_busy=self._n_pending > 0,
+            is_playing=self.player.is_playing,
+            n_records=cursor.n_records,
+            step=cursor.selection.step,
+            end=cursor.end,
+            first_wrong=cursor.first_wrong,
+            is_judged=cursor.n_verdicts == cursor.n_records,
+        )
+
+    # What the person does.
+
+    def first(self) -> None:
+        """Look at step 0."""
+        self._go(0)
+
+    def last(self) -> None:
+        """Look at the newest step."""
+        self._go(self.cursor.n_records - 1)
+
+    def back(self) -> None:
+        """One step back."""
+        self._go(self.cursor.selection.step - 1)
+
+    def forward(self) -> None:
+        """One step on; past the newest one, the engine makes it."""
+        self._forward_by(1)
+
+    def jump_back(self) -> None:
+        """Ten steps back."""
+        self._go(self.cursor.selection.step - JUMP)
+
+    def jump_on(self) -> None:
+        """Ten steps on."""
+        self._forward_by(JUMP)
+
+    def go_to(self, step: int) -> None:
+        """Look at a step that was recorded."""
+        self._go(step)
+
+    def go_to_tenth(self, tenth: int) -> None:
+        """Look at the step that stands at so many tenths of the run."""
+        self._go(round((self.cursor.n_records - 1) * tenth / 10))
+
+    def to_first_wrong(self) -> None:
+        """Look at the first step that is wrong."""
+        step = self.cursor.first_wrong
+        if step is not None:
+            self._go(step)
+
+    def play_or_pause(self) -> None:
+        """Go on of itself, or stay."""
+        if self.player.is_playing:
+            self.player.pause()
+        else:
+            self.player.play()
+
+    def stop(self) -> None:
+        """Stop playing and computing after the step in progress."""
+        self.player.pause()
+        self._handle.cancel()
+
+    def restart(self) -> None:
+        """The same run again, from its first step."""
+        self.run(self.draft, 1, "newest", None)
+
+    def set_up(self, draft: Draft) -> None:
+        """Run with other settings: as many steps as before, looking at the same one."""
+        draft = replace(draft, faults=self.draft.faults)
+        self.run(draft, self._n_again(), "newest", self._same_place())
+
+    def set_faults(self, ids: tuple[str, ...]) -> None:
+        """Run with these faults: as many steps as before, looking at the first wrong one."""
+        known = {use.id: use for use in self.draft.faults}
+        uses = tuple(known.get(id, FaultUse(id)) for id in ids)
+        goal: Goal = "first wrong" if uses else "newest"
+        self.run(replace(self.draft, faults=uses), self._n_again(), goal, self._same_place())
+
+    def show_fault(self, id: str) -> None:
+        """Run the scenario that shows a fault, and look at its first wrong step."""
+        scenario = find_faults(id)[0].shows_in
+        draft = Draft.of_scenario(scenario, (id,))
+        self.draft_loaded.emit(draft)
+        self.run(draft, None, "first wrong", None)
+
+    def run(self, draft: Draft, n_records: int | None, goal: Goal, look_at: int | None) -> None:
+        """Start a run; where it cannot be started, the run shown stays."""
+        self.draft = draft
+        self._goal, self._look_at = goal, look_at
+        self.player.nothing_more()
+        if not self._is_ready:
+            self._n_first = n_records
+            return
+        self._n_pending += 1
+        self._starting_id = self._handle.start(draft, n_records)
+        self.situation_changed.emit()
+
+    # What the worker answers.
+
+    @Slot(object)
+    def _on_ready(self, message: Ready) -> None:
+        self._is_ready = True
+        self.ready.emit(message)
+        self.run(self.draft, self._n_first, self._goal, self._look_at)
+
+    @Slot(object)
+    def _on_started(self, message: Started) -> None:
+        if message.run_id == self._starting_id:
+            self.cursor.begin(message, look_at=self._look_at)
+            self.run_started.emit()
+
+    @Slot(object)
+    def _on_recorded(self, message: Recorded) -> None:
+        if message.run_id == self.cursor.run_id:
+            self.player.received(len(message.records))
+        self.cursor.add_records(message)
+
+    @Slot(object)
+    def _on_ended(self, message: Ended) -> None:
+        self.cursor.set_end(message)
+        if message.run_id == self.cursor.run_id:
+            self.player.nothing_more()
+            self.situation_changed.emit()
+
+    @Slot(object)
+    def _on_idle(self, message: Idle) -> None:
+        self._n_pending -= 1
+        if self._n_pending == 0:
+            self._handle.forget()
+        if message.run_id == self._starting_id:
+            self._starting_id = None
+            self._arrive(message.run_id)
+        self.situation_changed.emit()
+
+    @Slot(object)
+    def _on_failed(self, message: Failed) -> None:
+        self.player.nothing_more()
+        if message.place is not None:
+            self.misfit.emit(message)
+        else:
+            self.noticed.emit(Notice(message.message, message.details))
+
+    def _arrive(self, run_id: int) -> None:
+        """All first steps are there, and judged."""
+        self.cursor.settle()
+        if run_id != self.cursor.run_id or self._goal != "first wrong":
+            return
+        step = self.cursor.first_wrong
+        if step is not None:
+            self._go(step)
+        elif self.draft.faults:
+            self.noticed.emit(self._nothing_shows(self.draft.faults[-1].id))
+
+    def _nothing_shows(self, id: str) -> Notice:
+        n = self.cursor.n_records
+        steps = "its one step" if n == 1 else f"its {n} steps"
+        text = f"{id} is on, and nothing is wrong in {steps}: this run does not show it (yet)"
+        return Notice(text, offer=Offer("Load the scenario that shows it", self._shower(id)))
+
+    def _shower(self, id: str) -> Callable[[], None]:
+        return lambda: self.show_fault(id)
+
+    @Slot()
+    def _judge_the_rest(self) -> None:
+        if self.cursor.run_id is not None:
+            self._handle.judge_rest(self.cursor.run_id)
+
+    def _go(self, step: int) -> None:
+        self.player.pause()
+        self.cursor.go(step)
+
+    def _forward_by(self, n: int) -> None:
+        self.player.pause()
+        n_recorded = self.cursor.n_records - 1 - self.cursor.selection.step
+        self.cursor.go(self.cursor.selection.step + n)
+        if n > n_recorded and self.cursor.end is None:
+            self._ask(n - n_recorded, JUDGE_AT_ONCE)
+
+    def _ask_while_playing(self) -> None:
+        self._ask(1, max(1, round(self.player.speed)))
+
+    def _ask(self, n: int, judge_every: int) -> None:
+        if self.cursor.run_id is not None:
+            self._n_pending += 1
+            self._handle.advance(self.cursor.run_id, n, judge_every)
+            self.situation_changed.emit()
+
+    def _n_again(self) -> int:
+        return max(1, self.cursor.n_records)
+
+    def _same_place(self) -> int | None:
+        return None if self.cursor.is_at_newest else self.cursor.selection.step
+
+    def _connect(self) -> None:
+        worker = self._handle.worker
+        worker.ready.connect(self._on_ready)
+        worker.started.connect(self._on_started)
+        worker.recorded.connect(self._on_recorded)
+        worker.clean_recorded.connect(self.cursor.add_clean)
+        worker.judged.connect(self.cursor.add_verdicts)
+        worker.ended.connect(self._on_ended)
+        worker.idle.connect(self._on_idle)
+        worker.failed.connect(self._on_failed)
+        self.cursor.changed.connect(self.situation_changed)
+        self.player.changed.connect(self.situation_changed)
+        self.player.stopped.connect(self._judge_the_rest)

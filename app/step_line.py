@@ -1,0 +1,157 @@
+"""What the step looked at is, in one line, and its three verdicts, in signs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.outcome import Ok, Outcome, Refused
+from core.record import StepRecord
+from core.verdict import Difference, LogitsVerdict, Standing, StepVerdict
+
+if TYPE_CHECKING:  # core.trace imports torch, which must wait until the window shows
+    from core.readouts.run_view import RunView
+
+SIGNS: dict[Standing | None, str] = {"right": "✓", "rounding": "≈", "wrong": "✕", None: "–"}
+PENDING = "…"
+TOKENS_IN_FULL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """One verdict.
+
+    Attributes:
+        name: what is judged.
+        standing: the verdict; None: nothing to judge, or pending.
+        mark: its sign.
+        tooltip: what it rests on.
+    """
+
+    name: str
+    standing: Standing | None
+    mark: str
+    tooltip: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """What stands beside the transport.
+
+    Attributes:
+        text: the sentence.
+        signs: policy, mechanism, logits.
+        where: where the step first differs; empty where it does not.
+    """
+
+    text: str
+    signs: tuple[Sign, ...]
+    where: str
+
+
+def step_line(view: RunView) -> StepLine:
+    """The line of the step that `view.selection` names."""
+    step = view.selection.step
+    record = view.records[step]
+    parts = [f"step {step} of {len(view.records) - 1}", record.phase.replace("_", " ")]
+    parts += _happening(record, view.token_text)
+    verdict = view.verdicts.get(step)
+    difference = None if verdict is None else verdict.first_difference
+    return StepLine(" · ".join(parts), _signs(verdict), _where(difference))
+
+
+def _happening(record: StepRecord, token_text: Callable[[int], str]) -> list[str]:
+    if not isinstance(record.outcome, Ok):
+        offered = _tokens(record.token_ids, token_text)
+        return [f"offers {offered}" if offered else "", _refusal(record.outcome)][not offered :]
+    if record.phase == "rollback":
+        return ["takes the newest tokens back", *_next(record, token_text)]
+    if record.phase == "probe":
+        return ["the append was let in; its rows hold no token"]
+    feeds = f"feeds {_tokens(record.token_ids, token_text)} {_positions(record.position_ids)}"
+    return [feeds.strip(), *_next(record, token_text)]
+
+
+def _tokens(token_ids: tuple[int, ...], token_text: Callable[[int], str]) -> str:
+    if not token_ids:
+        return ""
+    if len(token_ids) > TOKENS_IN_FULL:
+        return f"{len(token_ids)} tokens"
+    return f"'{token_text(token_ids[0])}'"
+
+
+def _positions(position_ids: tuple[int | None, ...]) -> str:
+    """Where the tokens stand; those that fell out before they were computed have no position."""
+    known = [position for position in position_ids if position is not None]
+    if not known:
+        return ""
+    if len(known) == 1:
+        return f"at position {known[0]}"
+    if known == list(range(known[0], known[-1] + 1)):
+        return f"at positions {known[0]}–{known[-1]}"
+    return "at positions " + ", ".join(str(position) for position in known)
+
+
+def _next(record: StepRecord, token_text: Callable[[int], str]) -> list[str]:
+    said = []
+    if record.predicted is not None:
+        said.append(f"predicts '{token_text(record.predicted)}'")
+    if record.next_token is not None and record.next_token != record.predicted:
+        said.append(f"reads '{token_text(record.next_token)}' next")
+    return said
+
+
+def _refusal(outcome: Outcome) -> str:
+    if isinstance(outcome, Refused):
+        rows = "row" if outcome.needed == 1 else "rows"
+        return f"refused: needs {outcome.needed} {rows}, {outcome.free} free"
+    return f"refused: the model has {getattr(outcome, 'n_ctx', 0)} positions"
+
+
+def _signs(verdict: StepVerdict | None) -> tuple[Sign, ...]:
+    if verdict is None:
+        text = "pending: judged as soon as the engine rests"
+        return tuple(Sign(name, None, PENDING, text) for name in ("policy", "mechanism", "logits"))
+    return (
+        Sign("policy", verdict.policy, SIGNS[verdict.policy], _POLICY_WORDS[verdict.policy]),
+        Sign(
+            "mechanism",
+            verdict.mechanism,
+            SIGNS[verdict.mechanism],
+            _MECHANISM_WORDS[verdict.mechanism],
+        ),
+        _logits_sign(verdict.logits),
+    )
+
+
+_POLICY_WORDS = {
+    "right": "outcome, length, seen, positions and readable tokens are what the policy says",
+    "wrong": "outcome, length, seen, positions or readable tokens are not what the policy says",
+}
+_MECHANISM_WORDS = {
+    "right": "the engine did what it planned: every row it read is the row that it stands for",
+    "wrong": "the engine did not do what it planned: rows or logits are not what its own "
+    "positions and readable tokens demand",
+}
+
+
+def _logits_sign(logits: LogitsVerdict | None) -> Sign:
+    if logits is None:
+        return Sign("logits", None, SIGNS[None], "nothing was computed in this step")
+    text = (
+        f"largest error {logits.max_abs_error:.2g}, KL {logits.kl:.2g} nats against the reference "
+        f"that keeps no cache; right up to {logits.band:.2g}, wrong above {logits.wrong_above:.2g}"
+    )
+    return Sign("logits", logits.standing, SIGNS[logits.standing], text)
+
+
+def _where(difference: Difference | None) -> str:
+    if difference is None:
+        return ""
+    parts = [f"first in {difference.field.replace('_', ' ')}"]
+    if difference.layer is not None:
+        parts.append(f"layer {difference.layer}")
+    if difference.head is not None:
+        parts.append(f"head {difference.head}")
+    return ", ".join(parts)

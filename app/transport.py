@@ -1,0 +1,169 @@
+"""Buttons and slider that move the cursor, and the line that says where it stands."""
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QSlider,
+    QToolButton,
+    QWidget,
+)
+
+from app.player import SPEEDS
+from app.step_line import Sign, StepLine
+from app.theme import Theme
+
+BUTTONS = ("first", "back", "play", "step", "last")
+
+
+class TransportBar(QWidget):
+    """First, back, play, step, last; the slider; to the first wrong step; the speed."""
+
+    step_wanted = Signal(int)
+    speed_wanted = Signal(float)
+
+    def __init__(self, actions: dict[str, QAction], theme: Theme) -> None:
+        """Takes the actions by id; each button shows one."""
+        super().__init__()
+        self.setObjectName("transport")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(theme.margin_px, 3, theme.margin_px, 3)
+        row.setSpacing(2)
+        for id in BUTTONS:
+            row.addWidget(_button(actions[id], theme))
+        row.addSpacing(theme.margin_px)
+        self._slider = self._make_slider()
+        row.addWidget(self._slider, 1)
+        row.addSpacing(theme.margin_px)
+        row.addWidget(_button(actions["first-wrong"], theme, with_text=True))
+        row.addSpacing(theme.margin_px)
+        self._speed = self._make_speed()
+        row.addWidget(self._speed)
+
+    def show_steps(self, n_records: int, step: int) -> None:
+        """Set the slider to a step; it does not answer."""
+        with QSignalBlocker(self._slider):
+            self._slider.setMaximum(max(0, n_records - 1))
+            self._slider.setValue(step)
+        self._slider.setEnabled(n_records > 1)
+
+    def show_speed(self, speed: float) -> None:
+        """Set the speed; it does not answer."""
+        with QSignalBlocker(self._speed):
+            self._speed.setCurrentIndex(self._speed.findData(speed))
+
+    def _make_slider(self) -> QSlider:
+        slider = QSlider(Qt.Orientation.Horizontal)
+        slider.setAccessibleName("Step looked at")
+        slider.setToolTip("Drag to look at another step; nothing is computed")
+        slider.setMinimumWidth(80)
+        slider.setEnabled(False)
+        slider.valueChanged.connect(self.step_wanted)
+        return slider
+
+    def _make_speed(self) -> QComboBox:
+        box = QComboBox()
+        box.setAccessibleName("Speed")
+        box.setToolTip("Steps per second while playing  ([ and ])")
+        for speed in SPEEDS:
+            box.addItem(f"{speed:g} steps/s", speed)
+        box.currentIndexChanged.connect(self._tell_speed)
+        return box
+
+    @Slot(int)
+    def _tell_speed(self, row: int) -> None:
+        self.speed_wanted.emit(self._speed.itemData(row))
+
+
+class StepBar(QWidget):
+    """What the step is, at the left; its verdicts, at the right."""
+
+    def __init__(self, theme: Theme) -> None:
+        """Empty."""
+        super().__init__()
+        self.setObjectName("step-bar")
+        self._theme = theme
+        row = QHBoxLayout(self)
+        row.setContentsMargins(theme.margin_px + 4, 2, theme.margin_px + 4, 4)
+        row.setSpacing(14)
+        self._text = ElidedLabel()
+        self._text.setFont(theme.sans(is_bold=True))
+        self._text.setAccessibleName("Step")
+        row.addWidget(self._text, 1)
+        self._where = QLabel()
+        row.addWidget(self._where)
+        self._signs = tuple(QLabel() for _ in range(3))
+        for label in self._signs:
+            row.addWidget(label)
+
+    def say(self, text: str) -> None:
+        """Show a sentence in place of a step."""
+        self._text.set_full_text(text)
+        for label in (self._where, *self._signs):
+            label.clear()
+
+    def show_line(self, line: StepLine) -> None:
+        """Show a step."""
+        self._text.set_full_text(line.text)
+        self._where.setText(_coloured(line.where, self._theme.alarm.name()) if line.where else "")
+        for label, sign in zip(self._signs, line.signs, strict=True):
+            label.setText(self._marked(sign))
+            label.setToolTip(f"{sign.name}: {sign.tooltip}")
+            label.setAccessibleName(f"{sign.name} {sign.standing or 'pending or not judged'}")
+
+    def _marked(self, sign: Sign) -> str:
+        theme = self._theme
+        colours = {"rounding": theme.new, "wrong": theme.alarm}
+        colour = colours.get(sign.standing or "", theme.dim).name()
+        name = _coloured(sign.name, colour if sign.standing == "wrong" else theme.dim.name())
+        return f"{name} <b>{_coloured(sign.mark, colour)}</b>"
+
+
+class ElidedLabel(QLabel):
+    """One line of text that ends in dots where it does not fit; then the tooltip has it all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._full_text = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    @property
+    def full_text(self) -> str:
+        """The text before it was cut."""
+        return self._full_text
+
+    def set_full_text(self, text: str) -> None:
+        """Show a text."""
+        self._full_text = text
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Cut the text anew."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        metrics = self.fontMetrics()
+        shown = metrics.elidedText(
+            self._full_text, Qt.TextElideMode.ElideRight, self.contentsRect().width()
+        )
+        self.setText(shown)
+        self.setToolTip(self._full_text if shown != self._full_text else "")
+
+
+def _button(action: QAction, theme: Theme, *, with_text: bool = False) -> QToolButton:
+    button = QToolButton()
+    button.setDefaultAction(action)
+    button.setAutoRaise(True)
+    button.setMinimumSize(theme.target_px + 4, theme.target_px)
+    if with_text:
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    return button
+
+
+def _coloured(text: str, colour: str) -> str:
+    return f'<span style="color:{colour}">{text}</span>'

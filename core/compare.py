@@ -1,0 +1,218 @@
+"""Where a step first differs from what was expected, in the order in which it uses things."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.arrays import ABSENT, BoolArray, FloatArray, IntArray
+from core.policy_oracle import Expected
+from core.record import LayerRecord, StepRecord
+from core.reference import LayerDetail, ReferenceRun
+from core.tolerance import field_band
+from core.trace import rows_as_read
+from core.verdict import Difference
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detail:
+    """A detailed reference run that covers the new tokens of a step.
+
+    Attributes:
+        run: the run; N tokens of its passage are keys.
+        start: token index of the passage's row 0.
+        n_loose: rows without a token that are rightly read.
+    """
+
+    run: ReferenceRun
+    start: int
+    n_loose: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A step, with what stands around it.
+
+    Attributes:
+        records: the records of the run up to this step, the last one.
+        expected: what the specification says of it.
+        dtype: number type of the engine.
+    """
+
+    records: Sequence[StepRecord]
+    expected: Expected
+    dtype: str
+
+    @property
+    def record(self) -> StepRecord:
+        """The step's record."""
+        return self.records[-1]
+
+    @property
+    def n_compared(self) -> int:
+        """New tokens that were computed: the last rows of the step's tensors."""
+        return len(self.record.token_ids) - self.record.n_skipped
+
+
+def agrees_with_policy(record: StepRecord, expected: Expected) -> bool:
+    """Whether outcome, length, seen, position ids and readable sets are as specified."""
+    return next(_policy_fields(record, expected), None) is None
+
+
+def first_difference(step: Step, detail: Callable[[], Detail | None]) -> Difference | None:
+    """The first field of `core.verdict.FIELDS` that differs, with layer and head; None: none.
+
+    Args:
+        step: the step.
+        detail: gives the reference's own values; only asked where the integers agree. None: there
+            is nothing to compare with.
+    """
+    for field in _decided_fields(step):
+        return Difference(None, None, field)
+    if not step.record.layers:
+        return None
+    reference = detail()
+    if reference is None:
+        return None
+    for layer in range(len(step.record.layers)):
+        for field, head in _LayerFields(step, layer, reference).differing():
+            return Difference(layer, head, field)
+    return Difference(None, None, "logits")
+
+
+def _policy_fields(record: StepRecord, expected: Expected) -> Iterator[str]:
+    if record.outcome != expected.outcome:
+        yield "outcome"
+    if record.reported_length != expected.length:
+        yield "length"
+    if record.ledger.seen != expected.seen:
+        yield "seen"
+    if record.position_ids != expected.position_ids:
+        yield "position_ids"
+    if readable_of(record) != expected.readable:
+        yield "readable"
+
+
+def readable_of(record: StepRecord) -> tuple[tuple[int, ...], ...]:
+    """For each new token, the token indices that the engine's policy let it see."""
+    if not record.readable:
+        return ()
+    computed = record.readable[record.n_recomputed :]
+    return (
+        *(() for _ in range(record.n_skipped)),
+        *(tuple(tokens.tolist()) for tokens in computed),
+    )
+
+
+def _decided_fields(step: Step) -> Iterator[str]:
+    """Fields that are decided once per step, in order."""
+    fields = list(_policy_fields(step.record, step.expected))
+    if not _has_good_slots(step):
+        where = len(fields) - ("readable" in fields)
+        fields.insert(where, "slots")
+    yield from fields
+
+
+def _has_good_slots(step: Step) -> bool:
+    """Whether each new row has a slot of its own that was not in use."""
+    record = step.record
+    slots = record.slots.tolist()
+    if len(set(slots)) != len(slots):
+        return False
+    is_fresh = record.phase == "new_prompt" or record.n_recomputed > 0 or len(step.records) < 2
+    if is_fresh:
+        return True
+    return not set(slots) & set(step.records[-2].ledger.counted_slots.tolist())
+
+
+class _LayerFields:
+    """The fields of one layer, in order, lazily."""
+
+    def __init__(self, step: Step, layer: int, reference: Detail) -> None:
+        self._step = step
+        self._record: LayerRecord = step.record.layers[layer]
+        self._layer = layer
+        self._reference = reference
+        self._run = reference.run
+        self._detail: LayerDetail = reference.run.layers[layer]
+        n_new = step.n_compared
+        first = step.record.token_index[-1] - n_new + 1 - reference.start
+        self._rows = np.arange(first, first + n_new) - reference.run.first_row
+        self._new = slice(len(self._record.plan.position_ids) - n_new, None)
+        self._readable = step.expected.readable[len(step.expected.readable) - n_new :]
+        self._tokens = np.array(sorted(set().union(*self._readable)), dtype=np.int64)
+
+    def differing(self) -> Iterator[tuple[str, int | None]]:
+        """Name and head of each field that differs."""
+        columns = self._columns()
+        if (columns == ABSENT).any():
+            yield "keys", None
+            return
+        key_rows = self._tokens - self._reference.start
+        read = rows_as_read(self._step.records, self._step.record.step, self._layer)
+        stored, values = self._run.stored_keys[self._layer], self._run.values[self._layer]
+        yield from self._heads("keys", read[0][:, columns], stored[:, key_rows])
+        yield from self._heads("values", read[1][:, columns], values[:, key_rows])
+        yield from self._heads("rotated_keys", *self._used_keys(read[0], columns, key_rows))
+        if not self._is_visible_right():
+            yield "visible", None
+        is_readable = self._is_readable()
+        record, detail = self._record, self._detail
+        for name, used, right in (
+            ("scores", record.scores, detail.scores),
+            ("weights", record.weights, detail.weights),
+        ):
+            mine = np.where(is_readable, used[:, self._new][:, :, columns], 0)
+            yield from self._heads(
+                name, mine, np.where(is_readable, right[:, self._rows][:, :, key_rows], 0)
+            )
+        for name, used, right in (
+            ("output", record.output, detail.output),
+            ("residual", record.residual, detail.residual),
+        ):
+            if self._is_off(used[self._new], right[self._rows]).any():
+                yield name, None
+
+    def _columns(self) -> IntArray:
+        """For each expected token the column of the view that is said to hold it."""
+        view = self._record.plan.view_token_index
+        place = {token: column for column, token in enumerate(view.tolist())}
+        return np.array([place.get(token, ABSENT) for token in self._tokens.tolist()])
+
+    def _used_keys(
+        self, read_keys: FloatArray, columns: IntArray, key_rows: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Used keys of engine and reference, heads first."""
+        used, right = self._record.used_keys, self._detail.used_keys
+        if used is None:
+            return read_keys[:, columns], right[:, key_rows]
+        # [T, Hkv, S, D] against [Hkv, T, N, D]; a key counts where its query may read it.
+        mine = used[self._new].swapaxes(0, 1)[:, :, columns]
+        theirs = right[:, self._rows][:, :, key_rows]
+        is_readable = self._is_readable()[None, :, :, None]
+        return np.where(is_readable, mine, 0), np.where(is_readable, theirs, 0)
+
+    def _is_readable(self) -> BoolArray:
+        """[new tokens, expected tokens] whether the first may read the second."""
+        return np.array([np.isin(self._tokens, tokens) for tokens in self._readable])
+
+    def _is_visible_right(self) -> bool:
+        mask = self._record.plan.mask[self._new]
+        for seen, right in zip(mask, self._readable, strict=True):
+            tokens = np.sort(self._record.row_token[seen])
+            n_without = int((tokens == ABSENT).sum())
+            if n_without != self._reference.n_loose or tuple(tokens[n_without:].tolist()) != right:
+                return False
+        return True
+
+    def _heads(
+        self, name: str, used: FloatArray, right: FloatArray
+    ) -> Iterator[tuple[str, int | None]]:
+        """The field with its first differing head, if one differs; heads are the first axis."""
+        is_off = self._is_off(used, right)
+        is_off_head = is_off.reshape(len(is_off), -1).any(axis=1)
+        if is_off_head.any():
+            yield name, int(np.argmax(is_off_head))
+
+    def _is_off(self, used: FloatArray, right: FloatArray) -> BoolArray:
+        return ~(np.abs(used - right) <= field_band(self._step.dtype, right))

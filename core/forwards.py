@@ -1,0 +1,132 @@
+"""Runs of the reference over the passages of a run, each as seldom as it can be."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import torch
+
+from core.arrays import FloatArray, IntArray
+from core.model.uncached import uncached_logits
+from core.model.weights import Weights
+from core.reference import Passage, Reference, ReferenceRun
+
+_DETAIL_ROWS = 64
+
+
+class Forwards:
+    """The runs that one round of judging needs: one per passage, from the first row asked for.
+
+    Passages are known by number; `wanted` names those that will be asked for, with a row.
+    """
+
+    def __init__(
+        self,
+        reference: Reference,
+        passage: Callable[[int], Passage],
+        wanted: Iterable[tuple[int, int]],
+        known: "Forwards | None" = None,
+    ) -> None:
+        """Run nothing yet.
+
+        Args:
+            reference: the model.
+            passage: number to passage.
+            wanted: pairs of passage number and row.
+            known: runs to be used again where a passage is the same.
+        """
+        self._reference = reference
+        self._first_row: dict[int, int] = {}
+        for number, row in wanted:
+            self._first_row[number] = min(row, self._first_row.get(number, row))
+        self._passages = {number: passage(number) for number in self._first_row}
+        self._runs: dict[int, ReferenceRun] = {}
+        self._details: dict[int, tuple[int, int, ReferenceRun]] = {}
+        self._known = known
+
+    def passage(self, number: int) -> Passage:
+        """The passage."""
+        return self._passages[number]
+
+    def run(self, number: int) -> ReferenceRun:
+        """The run over a passage."""
+        if number not in self._runs:
+            passage, first_row = self._passages[number], self._first_row[number]
+            run = self._known.same_run(passage, first_row) if self._known else None
+            self._runs[number] = run or self._reference.forward(passage, first_row=first_row)
+        return self._runs[number]
+
+    def logits(self, number: int, row: int) -> FloatArray:
+        """[V] the right logits of a row."""
+        run = self.run(number)
+        return run.logits[row - run.first_row]
+
+    def same_run(self, passage: Passage, first_row: int) -> ReferenceRun | None:
+        """A run over an equal passage that covers `first_row`, if there is one."""
+        for number, mine in self._passages.items():
+            if self._first_row[number] <= first_row and _are_equal(mine, passage):
+                return self.run(number)
+        return None
+
+    def detail(self, number: int, first: int, last: int) -> ReferenceRun:
+        """A detailed run that covers rows `first` to `last`, and some after them for next time."""
+        if number in self._details:
+            start, stop, run = self._details[number]
+            if start <= first and last < stop:
+                return run
+        passage = self._passages[number]
+        stop = min(len(passage.token_ids), max(last + 1, first + _DETAIL_ROWS))
+        run = self._reference.forward(_cut(passage, stop), first_row=first, detail=True)
+        self._details[number] = (first, stop, run)
+        return run
+
+    def noise(self, number: int, weights: Weights) -> FloatArray:
+        """[rows] largest logit error of a torch forward without a cache, in the weights' type.
+
+        From the first row asked for on. Zeros where rows without a token take part: that forward
+        does not know them.
+        """
+        run, passage = self.run(number), self._passages[number]
+        if passage.loose:
+            return np.zeros(len(run.logits))
+        with torch.inference_mode():
+            token_ids = torch.tensor(passage.token_ids)[None]
+            logits = uncached_logits(
+                weights,
+                token_ids,
+                passage.position_ids,
+                passage.key_position_ids,
+                passage.readable,
+            )[0, run.first_row :]
+        gap = np.abs(logits.to(torch.float64).numpy() - run.logits).max(axis=1)
+        return np.where(np.isfinite(gap), gap, 0.0)
+
+
+def _are_equal(a: Passage, b: Passage) -> bool:
+    """Whether two passages ask for the same forward."""
+    if (a.key_position_ids is None) != (b.key_position_ids is None):
+        return False
+    return (
+        np.array_equal(a.token_ids, b.token_ids)
+        and np.array_equal(a.position_ids, b.position_ids)
+        and np.array_equal(a.readable, b.readable)
+        and _are_equal_where(a.readable, a.key_position_ids, b.key_position_ids)
+        and [rows.first_reader for rows in a.loose] == [rows.first_reader for rows in b.loose]
+    )
+
+
+def _are_equal_where(readable: FloatArray, a: IntArray | None, b: IntArray | None) -> bool:
+    return a is None or b is None or bool((a == b)[readable].all())
+
+
+def _cut(passage: Passage, n_rows: int) -> Passage:
+    """The first rows of a passage."""
+    if n_rows == len(passage.token_ids):
+        return passage
+    keys = passage.key_position_ids
+    return Passage(
+        passage.token_ids[:n_rows],
+        passage.position_ids[:n_rows],
+        None if keys is None else keys[:n_rows, :n_rows],
+        passage.readable[:n_rows, :n_rows],
+        passage.loose,
+    )

@@ -1,0 +1,297 @@
+"""Judges a run: the specification, a reference without a cache, and the engine's own account.
+
+One forward of the reference over a text judges every step that read it. Verdicts come in step
+order; each call of `update` runs the forwards anew, so ask in batches while a run is playing.
+
+- policy: the policy oracle's answer against outcome, length, seen, position ids, readable sets.
+- logits: the reference fed with what the policy oracle demands, against the engine's logits.
+- mechanism: the reference fed with what the engine planned, against its logits and rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from core.arrays import ABSENT, FloatArray, IntArray
+from core.compare import Detail, Step, agrees_with_policy, first_difference
+from core.forwards import Forwards
+from core.mechanism import OwnPassage, OwnPlace, OwnText
+from core.model.loading import LoadedModel
+from core.model.weights import Weights
+from core.outcome import Ok
+from core.policy_oracle import Expected, PolicyOracle, PolicyRules
+from core.probe import probe_rows
+from core.record import StepRecord
+from core.reference import LooseRows, Reference
+from core.spec import Probe
+from core.tolerance import field_band, logits_band
+from core.trace import Trace
+from core.verdict import LogitsVerdict, Standing, StepVerdict
+
+_NOISE_FACTOR = 4.0
+"""Logits are wrong above this many times the error of a torch forward without a cache (seen
+without a fault: up to 2.6 times in float32, 1.5 in bfloat16, 2.4 in float16)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """A step with all that is known of it before the forwards are run."""
+
+    record: StepRecord
+    expected: Expected
+    place: OwnPlace | None
+
+    @property
+    def right_place(self) -> tuple[int, int] | None:
+        """Passage and row of the right logits; None: nothing was computed, or there are none."""
+        if self.expected.row is None or self.record.logits is None:
+            return None
+        return self.expected.passage_id, self.expected.row
+
+    @property
+    def own_place(self) -> tuple[int, int] | None:
+        """Passage and row of the logits that the engine's own plan demands."""
+        if self.place is None:
+            return None
+        return self.place.passage_id, self.place.first_row + self.place.n_rows - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Round:
+    """The forwards of one call of `update`."""
+
+    right: Forwards
+    own: Forwards
+
+
+class Judge:
+    """Gives the verdicts of a trace; call `update` after new steps.
+
+    Attributes:
+        verdicts: of all steps judged so far, by step number.
+    """
+
+    def __init__(self, trace: Trace, loaded: LoadedModel) -> None:
+        """Judge `trace`, which was made with the model `loaded`."""
+        self.verdicts: list[StepVerdict] = []
+        self._trace = trace
+        spec, config = trace.spec, loaded.config
+        self._oracle = PolicyOracle(
+            PolicyRules(
+                spec.policy,
+                spec.capacity,
+                spec.sinks,
+                spec.reassign_positions,
+                config.position_limit,
+            )
+        )
+        self._own = OwnText()
+        self._weights = loaded.weights.to(getattr(torch, spec.dtype), "cpu")
+        self._reference = Reference(config, self._weights.arrays())
+        self._noise = 0.0
+
+    def update(self) -> list[StepVerdict]:
+        """Verdicts of the steps recorded since the last call, in order."""
+        records = self._trace.records[len(self.verdicts) :]
+        cases = [self._case(record) for record in records]
+        right = Forwards(
+            self._reference,
+            self._oracle.passage,
+            [case.right_place for case in cases if case.right_place is not None],
+        )
+        own = Forwards(
+            self._reference,
+            lambda number: self._own.passages[number].passage(),
+            [case.own_place for case in cases if case.own_place is not None],
+            known=right,
+        )
+        self._find_spoiled(cases, own)
+        noise = _noise_by_place(cases, right, self._weights)
+        new = [self._verdict(case, _Round(right, own), noise) for case in cases]
+        self.verdicts.extend(new)
+        return new
+
+    # Before the forwards
+
+    def _case(self, record: StepRecord) -> _Case:
+        accepted = isinstance(record.outcome, Ok)
+        loose: LooseRows | None = None
+        if record.phase == "rollback":
+            expected = self._oracle.rollback(record.n_rolled_back, engine_accepted=accepted)
+        elif record.phase == "probe":
+            expected, loose = self._probe(record, accepted=accepted)
+        else:
+            if record.phase == "new_prompt":
+                self._oracle.new_prompt()
+            expected = self._oracle.append(record.token_ids, engine_accepted=accepted)
+        return _Case(record, expected, self._own.follow(record, loose))
+
+    def _probe(self, record: StepRecord, *, accepted: bool) -> tuple[Expected, LooseRows | None]:
+        n_keys, n_values = record.n_probed
+        config, seed = self._trace.model.config, self._trace.spec.seed
+        keys, values = probe_rows(config, Probe(n_keys, n_values), seed, record.step)
+        keys, values = self._rounded(keys), self._rounded(values)
+        expected = self._oracle.probe(
+            n_keys, n_values, engine_accepted=accepted, keys=keys, values=values
+        )
+        is_kept = accepted and n_keys == n_values
+        return expected, LooseRows(keys, values, record.ledger.seen) if is_kept else None
+
+    def _rounded(self, rows: FloatArray) -> FloatArray:
+        """The rows as the engine's number type has them, in float64."""
+        return torch.tensor(rows).to(self._weights.dtype).to(torch.float64).numpy()
+
+    # After the forwards
+
+    def _find_spoiled(self, cases: Sequence[_Case], own: Forwards) -> None:
+        """Mark the tokens whose new rows are not what the reference computes for them."""
+        by_passage: dict[int, list[tuple[StepRecord, OwnPlace]]] = {}
+        for case in cases:
+            if case.place is not None:
+                steps = by_passage.setdefault(case.place.passage_id, [])
+                steps.append((case.record, case.place))
+        for number, steps in by_passage.items():
+            run = own.run(number)
+            rows = np.concatenate(
+                [np.arange(p.first_row, p.first_row + p.n_rows) for _, p in steps]
+            )
+            is_off = np.zeros(len(rows), dtype=bool)
+            for layer in range(len(run.values)):
+                given = [record.layers[layer] for record, _ in steps]
+                is_off |= self._differ(run.stored_keys[layer], rows, [g.new_keys for g in given])
+                is_off |= self._differ(run.values[layer], rows, [g.new_values for g in given])
+            self._own.passages[number].spoiled.update(rows[is_off].tolist())
+
+    def _differ(
+        self, reference: FloatArray, rows: IntArray, given: Sequence[FloatArray]
+    ) -> FloatArray:
+        """[rows] whether the rows given [Hkv, n, D] are not the reference's [Hkv, N, D]."""
+        right = reference[:, rows]
+        gap = np.abs(np.concatenate(given, axis=1) - right).max(axis=(0, 2))
+        return ~(gap <= field_band(self._trace.spec.dtype, right))
+
+    def _verdict(
+        self, case: _Case, runs: _Round, noise: dict[tuple[int, int], float]
+    ) -> StepVerdict:
+        logits = self._logits_verdict(case, runs.right, noise)
+        policy = "right" if agrees_with_policy(case.record, case.expected) else "wrong"
+        mechanism = "right" if self._kept_its_plan(case, runs.own) else "wrong"
+        is_off = logits is not None and logits.standing == "wrong"
+        difference = None
+        if is_off or "wrong" in (policy, mechanism):
+            records = self._trace.records[: case.record.step + 1]
+            step = Step(records, case.expected, self._trace.spec.dtype)
+            difference = first_difference(step, lambda: _detail(case, step, runs.right))
+        return StepVerdict(
+            case.record.step, case.expected, policy, mechanism, logits, difference
+        )
+
+    def _logits_verdict(
+        self, case: _Case, right: Forwards, noise: dict[tuple[int, int], float]
+    ) -> LogitsVerdict | None:
+        place, logits = case.right_place, case.record.logits
+        if place is None or logits is None:
+            return None
+        reference = right.logits(*place)
+        self._noise = max(self._noise, noise[place])
+        band = logits_band(self._trace.spec.dtype, reference)
+        wrong_above = max(band, _NOISE_FACTOR * self._noise)
+        error = _largest_gap(logits, reference)
+        standing: Standing = "right"
+        if not error <= band:
+            standing = "rounding" if error <= wrong_above else "wrong"
+        return LogitsVerdict(
+            standing=standing,
+            max_abs_error=error,
+            kl=_kl(reference, logits),
+            band=band,
+            wrong_above=wrong_above,
+            reference=reference,
+            reference_token=int(reference.argmax()),
+        )
+
+    def _kept_its_plan(self, case: _Case, own: Forwards) -> bool:
+        place, logits = case.own_place, case.record.logits
+        if case.place is None or place is None or logits is None:
+            return True
+        reference = own.logits(*place)
+        band = logits_band(self._trace.spec.dtype, reference)
+        if not _largest_gap(logits, reference) <= max(band, _NOISE_FACTOR * self._noise):
+            return False
+        passage = self._own.passages[case.place.passage_id]
+        return _reads_what_it_names(case.record, passage) and _sees_what_it_may(case.record)
+
+
+def _noise_by_place(
+    cases: Sequence[_Case], right: Forwards, weights: Weights
+) -> dict[tuple[int, int], float]:
+    """For each right place, the error of a torch forward without a cache."""
+    places = [case.right_place for case in cases if case.right_place is not None]
+    by_passage = {number: right.noise(number, weights) for number in {n for n, _ in places}}
+    return {
+        (number, row): float(by_passage[number][row - right.run(number).first_row])
+        for number, row in places
+    }
+
+
+def _detail(case: _Case, step: Step, right: Forwards) -> Detail | None:
+    place = case.right_place
+    if place is None:
+        return None
+    number, row = place
+    run = right.detail(number, row - step.n_compared + 1, row)
+    n_loose = sum(rows.keys.shape[2] for rows in right.passage(number).loose)
+    return Detail(run, case.record.token_index[-1] - row, n_loose)
+
+
+def _reads_what_it_names(record: StepRecord, passage: OwnPassage) -> bool:
+    """Whether every row read is the row of the token that the view names, and a good one."""
+    n_loose = sum(rows.keys.shape[2] for rows in passage.loose)
+    spoiled = passage.spoiled_rows()
+    seen: set[tuple[int, int]] = set()
+    for layer in record.layers:
+        named, found = layer.plan.view_token_index, layer.row_token
+        if (id(named), id(found)) in seen:
+            continue
+        seen.add((id(named), id(found)))
+        if not np.array_equal(named, found) or int((found == ABSENT).sum()) != n_loose:
+            return False
+        if spoiled and not spoiled.isdisjoint((found - passage.start).tolist()):
+            return False
+    return True
+
+
+def _sees_what_it_may(record: StepRecord) -> bool:
+    """Whether each query's mask lets through the tokens that it may read, and no others."""
+    seen: set[tuple[int, int]] = set()
+    for layer in record.layers:
+        key = (id(layer.plan), id(layer.row_token))
+        if key in seen:
+            continue
+        seen.add(key)
+        for mask, readable in zip(layer.plan.mask, record.readable, strict=True):
+            tokens = layer.row_token[mask]
+            if not np.array_equal(tokens[tokens != ABSENT], readable):
+                return False
+    return True
+
+
+def _largest_gap(logits: FloatArray, reference: FloatArray) -> float:
+    """The largest error; infinite or NaN where the engine has what the reference has not."""
+    gap = np.abs(logits - reference)
+    gap[logits == reference] = 0.0  # the same infinity
+    gap[np.isnan(logits) & np.isnan(reference)] = 0.0
+    return float(gap.max())
+
+
+def _kl(reference: FloatArray, logits: FloatArray) -> float:
+    """Kullback-Leibler divergence in nats, from the reference to the engine."""
+    right, mine = _log_softmax(reference), _log_softmax(logits.astype(np.float64))
+    return float((np.exp(right) * (right - mine)).sum())
+
+
+def _log_softmax(logits: FloatArray) -> FloatArray:
+    shifted = logits - logits.max()
+    return shifted - np.log(np.exp(shifted).sum())

@@ -1,0 +1,115 @@
+"""What the cache holds after a step: slots × layers, and what should be there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.arrays import ABSENT
+from core.policy_oracle import Expected
+from core.readouts.history import slot_history
+from core.readouts.slot_labels import CacheWords, SlotLabel, slot_labels
+from core.readouts.slot_states import LayerRow, layer_rows, rows_leaving
+from core.readouts.words import compared_outcome
+from core.record import StepRecord
+from core.selection import Selection
+
+if TYPE_CHECKING:
+    from core.readouts.run_view import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class CacheReadout:
+    """The cache after a step.
+
+    Attributes:
+        step: the step looked at.
+        capacity: slots that the policy grants.
+        n_slots: slots shown; above the capacity where a step used or counted more.
+        n_layers: layers of the model.
+        rows: one per group of layers in which the same is to be seen, by their first layer.
+        labels: one per slot.
+        has_equal_numbers: whether token index and position id are equal in every slot.
+        length: what the cache tells the outside.
+        expected_length: None: not judged yet.
+        seen: tokens read.
+        expected_seen: None: not judged yet.
+        outcome: how the step ended, in words, and how it should have.
+        is_outcome_wrong: whether it should have ended otherwise.
+        missing: tokens that should be held and are not in the layer looked at.
+        left: tokens that were held before the step and are not after it.
+        sentence: what is to be seen, in words.
+        is_pending: whether there is no verdict yet.
+        selection: what is looked at.
+    """
+
+    step: int
+    capacity: int
+    n_slots: int
+    n_layers: int
+    rows: tuple[LayerRow, ...]
+    labels: tuple[SlotLabel, ...]
+    has_equal_numbers: bool
+    length: int
+    expected_length: int | None
+    seen: int
+    expected_seen: int | None
+    outcome: str
+    is_outcome_wrong: bool
+    missing: tuple[int, ...]
+    left: tuple[int, ...]
+    sentence: str
+    is_pending: bool
+    selection: Selection
+
+
+def cache_readout(view: RunView) -> CacheReadout:
+    """The cache after the step that is looked at."""
+    step = view.selection.step
+    record, before = view.records[step], view.records[step - 1] if step else None
+    verdict = view.verdicts.get(step)
+    expected = None if verdict is None else verdict.expected
+    history, leaving = slot_history(view.records, step), rows_leaving(record, before)
+    rows = layer_rows(view.records[: step + 1], view.spec.sinks, history, leaving)
+    shown = next(row for row in rows if view.selection.layer in row.layers)
+    labels = slot_labels(view, shown, leaving, expected)
+    missing, left = _missing(labels, expected), _left(record, before)
+    capacity = record.ledger.capacity
+    right_outcome = None if expected is None else expected.outcome
+    return CacheReadout(
+        step=step,
+        capacity=capacity,
+        n_slots=history.n_slots,
+        n_layers=view.model.config.n_layers,
+        rows=rows,
+        labels=labels,
+        has_equal_numbers=all(_has_equal_numbers(label) for label in labels),
+        length=record.reported_length,
+        expected_length=None if expected is None else expected.length,
+        seen=record.ledger.seen,
+        expected_seen=None if expected is None else expected.seen,
+        outcome=compared_outcome(record.outcome, right_outcome, record.phase, capacity),
+        is_outcome_wrong=right_outcome not in (None, record.outcome),
+        missing=missing,
+        left=left,
+        sentence=CacheWords(record, expected, missing, left).sentence(labels, shown),
+        is_pending=expected is None,
+        selection=view.selection,
+    )
+
+
+def _missing(labels: tuple[SlotLabel, ...], expected: Expected | None) -> tuple[int, ...]:
+    """Tokens that should be held and are not."""
+    held = {label.token_index for label in labels if label.is_counted}
+    return () if expected is None else tuple(t for t, _ in expected.live if t not in held)
+
+
+def _left(record: StepRecord, before: StepRecord | None) -> tuple[int, ...]:
+    """Tokens that the ledger held before the step and does not hold after it."""
+    were = () if before is None else before.ledger.token_index.tolist()
+    now = {ABSENT, *record.ledger.token_index.tolist()}
+    return tuple(token for token in were if token not in now)
+
+
+def _has_equal_numbers(label: SlotLabel) -> bool:
+    return label.position_id is None or label.token_index == label.position_id

@@ -1,0 +1,101 @@
+"""What the records up to a step say of the text and of the slots; shared by the readouts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.arrays import ABSENT, IntArray
+from core.outcome import Ok
+from core.record import StepRecord
+
+_PROMPT_PHASES = ("prefill", "new_prompt")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadToken:
+    """A token of the text as it stands after a step.
+
+    Attributes:
+        token_id: which token.
+        step: the step that read it.
+        is_prompt: whether a prompt brought it; else a step before chose it.
+        is_forced: whether that choice came from outside.
+    """
+
+    token_id: int
+    step: int
+    is_prompt: bool
+    is_forced: bool
+
+
+def text_after(records: Sequence[StepRecord], step: int) -> dict[int, ReadToken]:
+    """Token index to token of the text that was read when `step` ended, in ascending order."""
+    text: dict[int, ReadToken] = {}
+    is_forced = False
+    for record in records[: step + 1]:
+        if record.phase == "new_prompt":
+            text.clear()
+        if not isinstance(record.outcome, Ok):
+            continue
+        if record.phase == "rollback":
+            for token_index in [*text][-record.n_rolled_back :]:
+                del text[token_index]
+        is_prompt = record.phase in _PROMPT_PHASES
+        for token_index, token_id in zip(record.token_index, record.token_ids, strict=True):
+            text[token_index] = ReadToken(
+                token_id, record.step, is_prompt, is_forced and not is_prompt
+            )
+        if record.next_token is not None:
+            is_forced = record.is_forced
+    return text
+
+
+def computed_tokens(record: StepRecord) -> range:
+    """Token indices of the T tokens that the step computed: read again, then new."""
+    if not record.is_computed:
+        return range(0)
+    stop = record.token_index[-1] + 1
+    return range(stop - len(record.slots), stop)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlotHistory:
+    """Which slots a run has used up to a step.
+
+    Attributes:
+        n_slots: slots to show: the capacity, or more where a step used or counted more.
+        first_step: [n_slots] step that first put a token there; ABSENT: none did.
+    """
+
+    n_slots: int
+    first_step: IntArray
+
+    def was_used_by(self, step: int) -> np.ndarray:
+        """[n_slots] whether a step up to this one put a token there."""
+        return (self.first_step != ABSENT) & (self.first_step <= step)
+
+
+def slot_history(records: Sequence[StepRecord], step: int) -> SlotHistory:
+    """The slots used by the steps up to `step`, and those that they counted."""
+    capacity = records[step].ledger.capacity
+    used = [(record.step, record.slots) for record in records[: step + 1] if len(record.slots)]
+    all_slots = np.concatenate([np.empty(0, dtype=np.int64), *(slots for _, slots in used)])
+    by_step = np.repeat([at for at, _ in used], [len(slots) for _, slots in used]).astype(np.int64)
+    counted = records[step].ledger.counted_slots
+    n_slots = 1 + max(capacity - 1, int(all_slots.max(initial=-1)), int(counted.max(initial=-1)))
+    first_step = np.full(n_slots, ABSENT, dtype=np.int64)
+    first_step[all_slots[::-1]] = by_step[::-1]  # of several, the earliest is assigned last
+    return SlotHistory(n_slots, first_step)
+
+
+def is_blank(records: Sequence[StepRecord], layer: int, row: int, version: int) -> bool:
+    """Whether a row as first read in step `version` held what a buffer holds before any write.
+
+    A buffer is zero until it is written. `version` ABSENT: never written nor found changed.
+    """
+    if version == ABSENT:
+        return True
+    first = records[version].layers[layer].first_read
+    places = np.flatnonzero(first.row == row)
+    return bool(len(places)) and not first.kv[:, :, places[0]].any()

@@ -1,0 +1,329 @@
+"""Who may see whom in a step: the rows that the mask let through, beside the right ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.arrays import ABSENT, BoolArray, IntArray, frozen
+from core.policy_oracle import Expected
+from core.readouts.history import computed_tokens, is_blank, slot_history, text_after
+from core.readouts.words import plural, ranges
+from core.record import LayerRecord, StepRecord
+from core.selection import Selection
+
+if TYPE_CHECKING:
+    from core.readouts.run_view import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class MaskColumn:
+    """A row that the step read, in the layer looked at.
+
+    Attributes:
+        slot: where it is.
+        token_index: token whose row is really there; None: none.
+        claimed_token_index: token that the ledger claims; None: none.
+        position_id: position id that the ledger claims; None: none.
+        text: text of the token that is really there; None: none.
+        is_unwritten: whether the row was never written.
+    """
+
+    slot: int
+    token_index: int | None
+    claimed_token_index: int | None
+    position_id: int | None
+    text: str | None
+    is_unwritten: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MaskQuery:
+    """A token that the step computed.
+
+    Attributes:
+        token_index: which one.
+        position_id: its position id.
+        text: what it shows as.
+        is_wrong: whether the mask hides what it should see, or shows what it should not.
+    """
+
+    token_index: int
+    position_id: int
+    text: str
+    is_wrong: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskReadout:
+    """The mask of a step in one layer. T queries, S columns.
+
+    Attributes:
+        step: the step looked at.
+        layer: the layer looked at.
+        layers_alike: layers with the same mask over the same rows.
+        n_slots: slots of the ruler that is shared with the cache.
+        columns: the rows read, in view order.
+        queries: the tokens computed; empty where nothing was.
+        used: [T, S] whether the mask let the query see the row.
+        expected: [T, S] whether the query should see what the ledger claims for the row.
+        is_judged: [T] whether `expected` says anything of the query.
+        query: place in `queries` of the one looked at; None: nothing was computed.
+        sees: token index of each row that it saw, in view order; None: a row without a token.
+        used_row: the row of a causal triangle over the columns that the query looked at used;
+            None: none of its rows.
+        right_row: likewise the right one; None: none, or not judged.
+        sentence: of the query looked at.
+        is_pending: whether there is no verdict yet.
+        selection: what is looked at.
+    """
+
+    step: int
+    layer: int
+    layers_alike: tuple[int, ...]
+    n_slots: int
+    columns: tuple[MaskColumn, ...]
+    queries: tuple[MaskQuery, ...]
+    used: BoolArray
+    expected: BoolArray
+    is_judged: BoolArray
+    query: int | None
+    sees: tuple[int | None, ...]
+    used_row: int | None
+    right_row: int | None
+    sentence: str
+    is_pending: bool
+    selection: Selection
+
+    @property
+    def is_blind(self) -> BoolArray:
+        """[T, S] a row that should be seen is hidden."""
+        return self.is_judged[:, None] & self.expected & ~self.used
+
+    @property
+    def is_leak(self) -> BoolArray:
+        """[T, S] a row is seen that should not be."""
+        return self.is_judged[:, None] & self.used & ~self.expected
+
+
+def mask_readout(view: RunView) -> MaskReadout:
+    """The mask of the step that is looked at, in the layer that is looked at."""
+    step, layer = view.selection.step, view.selection.layer
+    record, verdict = view.records[step], view.verdicts.get(step)
+    n_slots = slot_history(view.records, step).n_slots
+    if not record.layers:
+        return _nothing(view, n_slots)
+    told = record.layers[layer]
+    right = _Right.of(record, None if verdict is None else verdict.expected)
+    columns = _columns(view, told)
+    expected, is_judged = right.matrix(told.plan.view_token_index)
+    used = told.plan.mask
+    queries = _queries(view, record, is_judged & (used != expected).any(axis=1))
+    query = _looked_at(view.selection, queries)
+    seen = told.row_token[used[query]].tolist()
+    order = np.argsort(told.plan.view_token_index, kind="stable")
+    return MaskReadout(
+        step=step,
+        layer=layer,
+        layers_alike=_layers_alike(record, layer),
+        n_slots=n_slots,
+        columns=columns,
+        queries=queries,
+        used=used,
+        expected=expected,
+        is_judged=is_judged,
+        query=query,
+        sees=tuple(None if token == ABSENT else token for token in seen),
+        used_row=_triangle_row(used[query][order]),
+        right_row=_triangle_row(expected[query][order]) if is_judged[query] else None,
+        sentence=_Speaker(view, told, columns, right, query).sentence(),
+        is_pending=verdict is None,
+        selection=view.selection,
+    )
+
+
+def _nothing(view: RunView, n_slots: int) -> MaskReadout:
+    none = frozen(np.zeros((0, 0), dtype=np.bool_))
+    return MaskReadout(
+        step=view.selection.step,
+        layer=view.selection.layer,
+        layers_alike=tuple(range(view.model.config.n_layers)),
+        n_slots=n_slots,
+        columns=(),
+        queries=(),
+        used=none,
+        expected=none,
+        is_judged=frozen(np.zeros(0, dtype=np.bool_)),
+        query=None,
+        sees=(),
+        used_row=None,
+        right_row=None,
+        sentence="nothing was computed in this step, so no mask was used",
+        is_pending=view.selection.step not in view.verdicts,
+        selection=view.selection,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Right:
+    """What the policy lets each of the T computed tokens see; None: not judged."""
+
+    readable: tuple[tuple[int, ...] | None, ...]
+    has_loose_rows: bool
+
+    @classmethod
+    def of(cls, record: StepRecord, expected: Expected | None) -> _Right:
+        n = len(record.slots)
+        if expected is None or not expected.readable:
+            return cls((None,) * n, has_loose_rows=False)
+        judged = expected.readable[-(n - record.n_recomputed) :]
+        unjudged = (None,) * (n - len(judged))
+        return cls((*unjudged, *judged), expected.length > len(expected.live))
+
+    def matrix(self, claimed: IntArray) -> tuple[BoolArray, BoolArray]:
+        """[T, S] whether each query should see each claimed token, and [T] whether that is said."""
+        right = np.zeros((len(self.readable), len(claimed)), dtype=np.bool_)
+        size = 1 + max(int(claimed.max(initial=0)), *(r[-1] for r in self.readable if r), 0)
+        for i, readable in enumerate(self.readable):
+            if readable is None:
+                continue
+            table = np.zeros(size, dtype=np.bool_)
+            table[list(readable)] = True
+            right[i] = np.where(claimed == ABSENT, self.has_loose_rows, table[claimed])
+        is_judged = np.array([readable is not None for readable in self.readable], dtype=np.bool_)
+        return frozen(right), frozen(is_judged)
+
+
+def _columns(view: RunView, told: LayerRecord) -> tuple[MaskColumn, ...]:
+    plan, step = told.plan, view.selection.step
+    text = text_after(view.records, step)
+    columns: list[MaskColumn] = []
+    numbers = zip(
+        plan.view_slots.tolist(),
+        plan.read_rows.tolist(),
+        told.row_token.tolist(),
+        told.row_version.tolist(),
+        plan.view_token_index.tolist(),
+        plan.view_position_ids.tolist(),
+        strict=True,
+    )
+    for slot, row, token, version, claimed, position in numbers:
+        has_token = token != ABSENT
+        is_unwritten = not has_token and is_blank(view.records, view.selection.layer, row, version)
+        columns.append(
+            MaskColumn(
+                slot=slot,
+                token_index=token if has_token else None,
+                claimed_token_index=None if claimed == ABSENT else claimed,
+                position_id=None if position == ABSENT else position,
+                text=view.token_text(text[token].token_id) if token in text else None,
+                is_unwritten=is_unwritten,
+            )
+        )
+    return tuple(columns)
+
+
+def _queries(view: RunView, record: StepRecord, is_wrong: BoolArray) -> tuple[MaskQuery, ...]:
+    text = text_after(view.records, record.step)
+    numbers = zip(
+        computed_tokens(record),
+        record.layers[view.selection.layer].plan.position_ids.tolist(),
+        is_wrong.tolist(),
+        strict=True,
+    )
+    return tuple(
+        MaskQuery(token, position, view.token_text(text[token].token_id), wrong)
+        for token, position, wrong in numbers
+    )
+
+
+class _Speaker:
+    """Says in words what the query looked at sees."""
+
+    def __init__(
+        self,
+        view: RunView,
+        told: LayerRecord,
+        columns: Sequence[MaskColumn],
+        right: _Right,
+        query: int,
+    ) -> None:
+        self._readable = right.readable[query]
+        self._is_pending = view.selection.step not in view.verdicts
+        self._mask, self._row_token = told.plan.mask[query], told.row_token
+        self._weights = told.weights[view.selection.head, query]
+        self._where = f"(layer {view.selection.layer}, head {view.selection.head})"
+        self._is_unwritten = np.array([c.is_unwritten for c in columns], dtype=np.bool_)
+        # Where the policy renumbers, a token's place in the text is no position id of it.
+        is_renumbered = view.spec.policy == "reprefill" or view.spec.reassign_positions
+        self._noun = "token" if is_renumbered else "position"
+
+    def sentence(self) -> str:
+        """Rows without a token first, then tokens."""
+        return "; ".join([*self._rows_without_token(), *self._sees()])
+
+    def _rows_without_token(self) -> Iterator[str]:
+        unwritten = self._mask & self._is_unwritten
+        if unwritten.any():
+            n_rows, n_written = len(self._mask), int((~self._is_unwritten).sum())
+            yield f"reads {n_rows} rows, {n_written} written"
+            yield f"{self._share(unwritten)} of the weight on rows never written {self._where}"
+        loose = self._mask & (self._row_token == ABSENT) & ~self._is_unwritten
+        if loose.any():
+            yield f"reads {plural(int(loose.sum()), 'row')} without a token"
+            yield f"{self._share(loose)} of the weight there {self._where}"
+
+    def _sees(self) -> Iterator[str]:
+        found = self._row_token[self._mask]
+        tokens = set(found[found != ABSENT].tolist())
+        if self._readable is None:
+            yield f"sees {self._named(tokens)}"
+            yield "not judged yet" if self._is_pending else "not judged"
+            return
+        right = set(self._readable)
+        seen, blind, leaks = tokens & right, right - tokens, tokens - right
+        yield f"sees {len(seen)} of {len(right)}: {self._named(seen)}"
+        if blind:
+            yield f"blind to {ranges(sorted(blind))}"
+        if leaks:
+            yield f"also sees {ranges(sorted(leaks))}, which it should not"
+
+    def _share(self, rows: BoolArray) -> str:
+        """Weight on the rows, in per cent, three digits."""
+        return f"{100 * float(self._weights[rows].sum(dtype=np.float64)):.3g} %"
+
+    def _named(self, tokens: set[int]) -> str:
+        if not tokens:
+            return "nothing"
+        return f"{self._noun}{'' if len(tokens) == 1 else 's'} {ranges(sorted(tokens))}"
+
+
+def _looked_at(selection: Selection, queries: Sequence[MaskQuery]) -> int:
+    """The selected token where it is a query of the step, else the newest."""
+    for i, query in enumerate(queries):
+        if query.token_index == selection.token_index:
+            return i
+    return len(queries) - 1
+
+
+def _layers_alike(record: StepRecord, layer: int) -> tuple[int, ...]:
+    told = record.layers[layer]
+
+    def is_alike(other: LayerRecord) -> bool:
+        if not np.array_equal(other.row_token, told.row_token):
+            return False
+        a, b = other.plan, told.plan
+        return a is b or (
+            np.array_equal(a.mask, b.mask) and np.array_equal(a.view_slots, b.view_slots)
+        )
+
+    return tuple(i for i, other in enumerate(record.layers) if is_alike(other))
+
+
+def _triangle_row(pattern: BoolArray) -> int | None:
+    """k where exactly the first k + 1 columns are true: row k of a causal triangle."""
+    n = int(pattern.sum())
+    return n - 1 if n and bool(pattern[:n].all()) else None

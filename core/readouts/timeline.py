@@ -1,0 +1,164 @@
+"""The run as a line of steps: how each ended, and how far its logits are from the reference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from core.outcome import Ok
+from core.readouts.words import compared_outcome
+from core.record import Phase, StepRecord
+from core.selection import Selection
+from core.verdict import Standing, StepVerdict
+
+if TYPE_CHECKING:
+    from core.readouts.run_view import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePoint:
+    """One step.
+
+    Attributes:
+        step: its number.
+        phase: what was asked.
+        n_tokens: tokens that it read.
+        length: length of the cache after it.
+        is_refused: whether it ended otherwise than carried out.
+        outcome: how it ended, in words, and how it should have.
+        is_pending: whether there is no verdict yet.
+        policy: None: pending.
+        mechanism: None: pending.
+        logits: None: pending, or nothing to compare.
+        max_abs_error: largest difference of a logit; None: pending, nothing to compare, or the
+            logits are not finite.
+        is_finite: whether the logits, if there are any, are finite.
+        band: error up to which the logits count as right; None as above.
+        wrong_above: error above which they count as wrong; None as above.
+        difference: where it first differs, in words; None: nowhere, or pending.
+    """
+
+    step: int
+    phase: Phase
+    n_tokens: int
+    length: int
+    is_refused: bool
+    outcome: str
+    is_pending: bool
+    policy: Literal["right", "wrong"] | None
+    mechanism: Literal["right", "wrong"] | None
+    logits: Standing | None
+    max_abs_error: float | None
+    is_finite: bool
+    band: float | None
+    wrong_above: float | None
+    difference: str | None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether any of the three verdicts is wrong."""
+        return "wrong" in (self.policy, self.mechanism, self.logits)
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineReadout:
+    """All steps so far.
+
+    Attributes:
+        points: one per step.
+        current: the step looked at.
+        capacity: slots that the policy grants.
+        first_wrong: first step with any verdict wrong; None: none so far.
+        n_pending: steps without a verdict.
+        sentence: the verdict of the step looked at and the first wrong one, in words.
+        selection: what is looked at.
+    """
+
+    points: tuple[TimelinePoint, ...]
+    current: int
+    capacity: int
+    first_wrong: int | None
+    n_pending: int
+    sentence: str
+    selection: Selection
+
+
+def timeline_readout(view: RunView) -> TimelineReadout:
+    """Every step of the run."""
+    points = tuple(_point(record, view.verdicts.get(record.step)) for record in view.records)
+    first_wrong = next((point.step for point in points if point.is_wrong), None)
+    current = points[view.selection.step]
+    return TimelineReadout(
+        points=points,
+        current=current.step,
+        capacity=view.spec.capacity,
+        first_wrong=first_wrong,
+        n_pending=sum(point.is_pending for point in points),
+        sentence="; ".join(_sentence(current, points, first_wrong)),
+        selection=view.selection,
+    )
+
+
+def _point(record: StepRecord, verdict: StepVerdict | None) -> TimelinePoint:
+    logits = None if verdict is None else verdict.logits
+    error = None if logits is None else logits.max_abs_error
+    is_finite = error is None or math.isfinite(error)
+    expected = None if verdict is None else verdict.expected.outcome
+    capacity = record.ledger.capacity
+    return TimelinePoint(
+        step=record.step,
+        phase=record.phase,
+        n_tokens=len(record.token_ids) if isinstance(record.outcome, Ok) else 0,
+        length=record.reported_length,
+        is_refused=not isinstance(record.outcome, Ok),
+        outcome=compared_outcome(record.outcome, expected, record.phase, capacity),
+        is_pending=verdict is None,
+        policy=None if verdict is None else verdict.policy,
+        mechanism=None if verdict is None else verdict.mechanism,
+        logits=None if logits is None else logits.standing,
+        max_abs_error=error if is_finite else None,
+        is_finite=is_finite,
+        band=None if logits is None else logits.band,
+        wrong_above=None if logits is None else logits.wrong_above,
+        difference=None if verdict is None else _difference(verdict),
+    )
+
+
+def _difference(verdict: StepVerdict) -> str | None:
+    first = verdict.first_difference
+    if first is None:
+        return None
+    places = [first.field.replace("_", " ")]
+    if first.layer is not None:
+        places.append(f"layer {first.layer}")
+    if first.head is not None:
+        places.append(f"head {first.head}")
+    return ", ".join(places)
+
+
+def _sentence(
+    current: TimelinePoint, points: tuple[TimelinePoint, ...], first_wrong: int | None
+) -> list[str]:
+    words = [f"step {current.step} of {points[-1].step}, {current.phase.replace('_', ' ')}"]
+    if current.is_refused or "should" in current.outcome:
+        words.append(current.outcome)
+    words.append(_verdict_words(current))
+    if first_wrong is None:
+        n_pending = sum(point.is_pending for point in points)
+        words.append("no step is wrong" + (f" so far, {n_pending} pending" if n_pending else ""))
+    else:
+        where = points[first_wrong].difference
+        words.append(f"first wrong step: {first_wrong}" + (f" ({where})" if where else ""))
+    return words
+
+
+def _verdict_words(point: TimelinePoint) -> str:
+    if point.is_pending:
+        return "verdict pending"
+    parts = [f"policy {point.policy}", f"mechanism {point.mechanism}"]
+    if point.logits is None:
+        return ", ".join([*parts, "no logits"])
+    error = "not finite" if point.max_abs_error is None else f"off by {point.max_abs_error:.3g}"
+    thresholds = f"right up to {point.band:.3g}, wrong above {point.wrong_above:.3g}"
+    return ", ".join([*parts, f"logits {point.logits}: {error} ({thresholds})"])

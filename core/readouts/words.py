@@ -1,0 +1,54 @@
+"""Numbers and outcomes as words that a person reads."""
+
+from collections.abc import Iterable
+
+from core.outcome import Ok, Outcome, PositionLimit, Refused
+from core.record import Phase
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Ascending whole numbers, runs of three or more as `first–last`: "0, 3–7"."""
+    parts: list[str] = []
+    run: list[int] = []
+    for number in numbers:
+        if run and number != run[-1] + 1:
+            parts.append(_run(run))
+            run = []
+        run.append(number)
+    if run:
+        parts.append(_run(run))
+    return ", ".join(parts)
+
+
+def plural(n: int, noun: str) -> str:
+    """A count with its noun: "1 row", "2 rows"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def outcome_words(outcome: Outcome, phase: Phase, capacity: int) -> str:
+    """How a step ended, with its numbers."""
+    match outcome:
+        case Ok():
+            return "accepted"
+        case Refused(needed, free) if phase == "rollback":
+            return f"refused: needs {needed}, {free} still held"
+        case Refused(needed, free):
+            return f"refused: needs {needed}, {free} free of {capacity}"
+        case PositionLimit(n_ctx):
+            return f"ended: the model has {n_ctx} positions"
+
+
+def compared_outcome(
+    outcome: Outcome, expected: Outcome | None, phase: Phase, capacity: int
+) -> str:
+    """How a step ended and, where that is wrong, how it should have; None: not judged yet."""
+    words = outcome_words(outcome, phase, capacity)
+    if expected is None or expected == outcome:
+        return words
+    return f"{words}; should be {outcome_words(expected, phase, capacity)}"
+
+
+def _run(numbers: list[int]) -> str:
+    if len(numbers) < 3:
+        return ", ".join(map(str, numbers))
+    return f"{numbers[0]}–{numbers[-1]}"
