@@ -57,7 +57,14 @@ def _window(arguments: list[str]) -> int:
 
 
 def _options(parsed: argparse.Namespace) -> WindowOptions:
-    return WindowOptions(file=parsed.file, faults=tuple(parsed.fault), step=parsed.step)
+    return WindowOptions(
+        file=parsed.file,
+        faults=tuple(parsed.fault),
+        step=parsed.step,
+        theme=parsed.theme,
+        reset_layout=parsed.reset_layout,
+        reset_settings=parsed.reset_settings,
+    )
 
 
 if __name__ == "__main__":

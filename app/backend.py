@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from core.spec import RunSpec
@@ -11,6 +12,7 @@ if TYPE_CHECKING:  # all of these import torch
     from core.judge import Judge
     from core.model.loading import LoadedModel
     from core.session import Session
+    from core.tracefile import OpenedTrace
 
 
 class Backend(Protocol):
@@ -42,6 +44,18 @@ class Backend(Protocol):
         """Who judges the steps of a session."""
         ...
 
+    def open_trace(self, path: Path) -> OpenedTrace:
+        """What a trace file says; nothing is run."""
+        ...
+
+    def agreement(self, opened: OpenedTrace, session: Session) -> str:
+        """How a run that was made again compares with the file it comes from, in a sentence."""
+        ...
+
+    def save_trace(self, path: Path, session: Session, judge: Judge, *, full: bool) -> None:
+        """Write a run and its verdicts to a file."""
+        ...
+
 
 class TorchBackend:
     """The engine. To be made in the worker's thread: torch takes more than a second to import."""
@@ -53,12 +67,17 @@ class TorchBackend:
         from core.model.devices import device_names
         from core.model.loading import load_model
         from core.session import Session
+        from core.trace_rerun import rerun
+        from core.tracefile import open_trace, save_trace
 
         self.devices = device_names()
         self.version = torch.__version__
         self._load_model = load_model
         self._session = Session
         self._judge = Judge
+        self._rerun = rerun
+        self._open_trace = open_trace
+        self._save_trace = save_trace
         self._loaded: tuple[str, LoadedModel] | None = None
 
     def model(self, name: str) -> LoadedModel:
@@ -78,3 +97,21 @@ class TorchBackend:
     def judge(self, session: Session) -> Judge:
         """Who judges the steps of a session."""
         return self._judge(session.trace, session.loaded)
+
+    def open_trace(self, path: Path) -> OpenedTrace:
+        """What a trace file says; nothing is run."""
+        return self._open_trace(path)
+
+    def agreement(self, opened: OpenedTrace, session: Session) -> str:
+        """How a run that was made again compares with the file it comes from, in a sentence."""
+        if tuple(session.trace.digests()) == opened.recorded.digests:
+            return "every step is the recorded one, bit for bit"
+        again = self._rerun(opened, session.loaded)
+        place = "on the same machine and versions" if again.is_same_place else "elsewhere"
+        if again.first_different_step is None:
+            return f"recorded {place}: same tokens, and numbers equal up to rounding"
+        return f"recorded {place}: step {again.first_different_step} is not the recorded one"
+
+    def save_trace(self, path: Path, session: Session, judge: Judge, *, full: bool) -> None:
+        """Write a run and its verdicts to a file."""
+        self._save_trace(path, session.trace, full=full, verdicts=judge.verdicts)

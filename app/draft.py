@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from core.faults.fault import Scenario
 from core.spec import DTypeName, FaultUse, PolicyName, Prefill, Request, RunSpec
 
-MODEL_WITHOUT_TRAINING = "tiny-learned"
-
 
 @dataclass(frozen=True, slots=True)
 class Draft:

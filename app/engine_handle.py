@@ -1,14 +1,21 @@
 """The window's end of the worker: starts its thread, asks it, cancels it, ends it."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QThread, Signal
 
 from app.backend import Backend
 from app.draft import Draft
-from app.messages import Advance, Start
+from app.messages import Advance, Save, Start
 from app.worker import Worker
+
+if TYPE_CHECKING:  # it imports torch
+    from core.tracefile import OpenedTrace
 
 
 class EngineHandle(QObject):
@@ -18,6 +25,8 @@ class EngineHandle(QObject):
     _start_asked = Signal(object)
     _advance_asked = Signal(object)
     _judge_asked = Signal(int)
+    _open_asked = Signal(object)
+    _save_asked = Signal(object)
 
     def __init__(self, make_backend: Callable[[], Backend], parent: QObject | None = None) -> None:
         """Start the thread, idle; `load` makes the engine in it."""
@@ -32,17 +41,20 @@ class EngineHandle(QObject):
         self._start_asked.connect(self.worker.start)
         self._advance_asked.connect(self.worker.advance)
         self._judge_asked.connect(self.worker.judge_rest)
+        self._open_asked.connect(self.worker.open)
+        self._save_asked.connect(self.worker.save)
         self._thread.start()
 
     def load(self) -> None:
         """Make the engine, in its thread; `worker.ready` follows."""
         self._load_asked.emit()
 
-    def start(self, draft: Draft, n_records: int | None) -> int:
+    def start(self, draft: Draft, n_records: int | None, opened: OpenedTrace | None = None) -> int:
         """Begin another run and make its first steps; gives the number of the run."""
         self.cancel()
         self._last_run_id += 1
-        self._start_asked.emit(Start(self._last_run_id, draft, n_records, self._new_event()))
+        event = self._new_event()
+        self._start_asked.emit(Start(self._last_run_id, draft, n_records, event, opened))
         return self._last_run_id
 
     def advance(self, run_id: int, n: int, judge_every: int) -> None:
@@ -52,6 +64,14 @@ class EngineHandle(QObject):
     def judge_rest(self, run_id: int) -> None:
         """Ask for the verdicts that are still due."""
         self._judge_asked.emit(run_id)
+
+    def open_trace(self, path: Path) -> None:
+        """Read a trace file; `worker.opened` follows."""
+        self._open_asked.emit(path)
+
+    def save_trace(self, run_id: int, path: Path, *, full: bool) -> None:
+        """Write a run to a file; `worker.said` follows."""
+        self._save_asked.emit(Save(run_id, path, full))
 
     def cancel(self) -> None:
         """Stop everything asked so far after the step in progress."""

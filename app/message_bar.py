@@ -1,8 +1,8 @@
 """One line for the person above the panels. Never a dialog: the window stays usable."""
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolBar, QToolButton, QWidget
 
 from app.icons import icon
 from app.options import versions
@@ -10,13 +10,12 @@ from app.run_control import Notice
 from app.theme import Theme
 
 
-class MessageBar(QWidget):
-    """Shows the newest notice; the same one again is counted, not stacked."""
+class MessageBar(QToolBar):
+    """Shows the newest notice; the same fault again is counted, not stacked."""
 
     def __init__(self, theme: Theme) -> None:
         """Hidden until there is something to say."""
-        super().__init__()
-        self.setObjectName("message-bar")
+        super().__init__("Message")
         self._theme = theme
         self._notice: Notice | None = None
         self._n_times = 0
@@ -25,7 +24,7 @@ class MessageBar(QWidget):
         self._text.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setAccessibleName("Message")
         self._offer = QPushButton()
-        self._offer.clicked.connect(self._take_offer)
+        self._offer.clicked.connect(self.take_offer)
         self._copy = QPushButton("Copy report")
         self._copy.setToolTip("Copy this message with its details and all versions")
         self._copy.clicked.connect(self._copy_report)
@@ -34,8 +33,8 @@ class MessageBar(QWidget):
         self._close.setAutoRaise(True)
         self._close.setToolTip("Close this message")
         self._close.setAccessibleName("Close message")
-        self._close.clicked.connect(self.clear)
-        self._lay_out()
+        self._close.clicked.connect(self.clear_notice)
+        self.addWidget(self._content())
         self.hide()
 
     @property
@@ -51,40 +50,40 @@ class MessageBar(QWidget):
         self._notice = notice
         times = f"  ({self._n_times} times)" if self._n_times > 1 else ""
         self._text.setText(notice.text + times)
-        self._text.setToolTip("")
         self._offer.setVisible(notice.offer is not None)
         self._offer.setText(notice.offer.label if notice.offer else "")
         self._copy.setVisible(notice.details is not None)
         self.show()
 
     @Slot()
-    def clear(self) -> None:
+    def clear_notice(self) -> None:
         """Show nothing."""
         self._notice = None
         self._text.clear()
         self.hide()
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """A ground of its own, with a bar at the left."""
-        theme = self._theme
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), theme.paper)
-        is_fault = self._notice is not None and self._notice.details is not None
-        painter.fillRect(0, 0, 3, self.height(), theme.alarm if is_fault else theme.new)
+    @Slot()
+    def take_offer(self) -> None:
+        """Do what the notice offers."""
+        notice = self._notice
+        self.clear_notice()
+        if notice is not None and notice.offer is not None:
+            notice.offer.take()
 
-    def _lay_out(self) -> None:
-        row = QHBoxLayout(self)
-        row.setContentsMargins(self._theme.margin_px + 4, 4, self._theme.margin_px, 4)
+    def _content(self) -> QWidget:
+        content = QWidget()
+        content.setObjectName("message")
+        theme = self._theme
+        content.setStyleSheet(
+            f"#message {{ background: {theme.paper.name()}; "
+            f"border-left: 3px solid {theme.new.name()}; }}"
+        )
+        row = QHBoxLayout(content)
+        row.setContentsMargins(theme.margin_px + 4, 4, theme.margin_px, 4)
         row.addWidget(self._text, 1)
         for button in (self._offer, self._copy, self._close):
             row.addWidget(button)
-
-    @Slot()
-    def _take_offer(self) -> None:
-        notice = self._notice
-        self.clear()
-        if notice is not None and notice.offer is not None:
-            notice.offer.take()
+        return content
 
     @Slot()
     def _copy_report(self) -> None:

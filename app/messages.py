@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from app.draft import Draft
@@ -14,6 +15,7 @@ from core.verdict import StepVerdict
 
 if TYPE_CHECKING:  # importing core.trace would import torch before the window shows
     from core.trace import ModelInfo
+    from core.tracefile import OpenedTrace
 
 EndReason = Literal["steps", "refused", "end_of_text", "position_limit", "cancelled"]
 
@@ -27,12 +29,14 @@ class Start:
         draft: what to run.
         n_records: steps to make at once; None: all that the draft plans.
         cancelled: looked at between steps.
+        opened: the file that the run is compared with once its first steps are made.
     """
 
     run_id: int
     draft: Draft
     n_records: int | None
     cancelled: threading.Event
+    opened: OpenedTrace | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +57,21 @@ class Advance:
 
 
 @dataclass(frozen=True, slots=True)
+class Save:
+    """Write the run to a file.
+
+    Attributes:
+        run_id: the run that is meant.
+        path: the file.
+        full: with every number; else as a specification with digests.
+    """
+
+    run_id: int
+    path: Path
+    full: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Ready:
     """The engine can be asked.
 
@@ -63,6 +82,21 @@ class Ready:
 
     devices: tuple[str, ...]
     version: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """A trace file was read; nothing was run yet.
+
+    Attributes:
+        draft: what it asks to be run.
+        n_records: steps that it has.
+        trace: all that it says.
+    """
+
+    draft: Draft
+    n_records: int
+    trace: OpenedTrace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +149,14 @@ class Ended:
 
     run_id: int
     reason: EndReason
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Something that a person should know of the run, in one line."""
+
+    run_id: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

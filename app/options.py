@@ -5,6 +5,7 @@ import platform
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Literal
 
 from app import __version__
 
@@ -26,11 +27,17 @@ class WindowOptions:
         file: a trace to open, or None.
         faults: ids of the faults to switch on, in the order given.
         step: the step to look at, counted from 0, or None for the newest.
+        theme: the theme to show and remember, or None for the one remembered.
+        reset_layout: arrange the panels as at the first start.
+        reset_settings: forget everything that is remembered.
     """
 
-    file: Path | None
-    faults: tuple[str, ...]
-    step: int | None
+    file: Path | None = None
+    faults: tuple[str, ...] = ()
+    step: int | None = None
+    theme: Literal["light", "dark", "system"] | None = None
+    reset_layout: bool = False
+    reset_settings: bool = False
 
 
 def window_parser() -> argparse.ArgumentParser:
@@ -47,6 +54,13 @@ def window_parser() -> argparse.ArgumentParser:
         "--fault", action="append", default=[], metavar="ID", help="switch a fault on (repeatable)"
     )
     parser.add_argument("--step", type=_step_number, metavar="N", help="show step N (from 0)")
+    parser.add_argument("--theme", choices=("light", "dark", "system"), help="colours to show")
+    parser.add_argument(
+        "--reset-layout", action="store_true", help="arrange the panels as at the first start"
+    )
+    parser.add_argument(
+        "--reset-settings", action="store_true", help="forget everything that is remembered"
+    )
     parser.add_argument("--info", action="store_true", help="print versions and leave")
     parser.add_argument("--version", action="version", version=f"kvscope {__version__}")
     return parser

@@ -1,8 +1,11 @@
 """What the person can do with a run; between the actions and panels and the worker's answers."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -15,13 +18,18 @@ from app.messages import (
     EndReason,
     Failed,
     Idle,
+    Opened,
     Ready,
     Recorded,
+    Said,
     Started,
 )
 from app.player import Player
 from core.faults.catalog import find_faults
 from core.spec import FaultUse
+
+if TYPE_CHECKING:  # it imports torch
+    from core.tracefile import OpenedTrace
 
 Goal = Literal["newest", "first wrong"]
 JUDGE_AT_ONCE = 1
@@ -104,11 +112,16 @@ class RunControl(QObject):
         self._goal: Goal = "newest"
         self._look_at: int | None = None
         self._n_first: int | None = 1
+        self._file: Path | None = None
+        self._opened: OpenedTrace | None = None
         self._connect()
 
-    def begin(self, n_records: int | None, goal: Goal, look_at: int | None) -> None:
-        """Load the engine, then run the first draft."""
+    def begin(
+        self, n_records: int | None, goal: Goal, look_at: int | None, file: Path | None = None
+    ) -> None:
+        """Load the engine, then run the first draft, or what a file says."""
         self._n_first, self._goal, self._look_at = n_records, goal, look_at
+        self._file = file
         self._handle.load()
 
     def close(self, limit_ms: int) -> bool:
@@ -200,10 +213,19 @@ class RunControl(QObject):
 
     def show_fault(self, id: str) -> None:
         """Run the scenario that shows a fault, and look at its first wrong step."""
-        scenario = find_faults(id)[0].shows_in
-        draft = Draft.of_scenario(scenario, (id,))
+        faults = find_faults(id)
+        draft = Draft.of_scenario(faults[0].shows_in, tuple(fault.id for fault in faults))
         self.draft_loaded.emit(draft)
         self.run(draft, None, "first wrong", None)
+
+    def open_trace(self, path: Path) -> None:
+        """Open a file, make its run again, and say how the two compare."""
+        self._handle.open_trace(path)
+
+    def save_trace(self, path: Path, *, full: bool) -> None:
+        """Write the run shown to a file."""
+        if self.cursor.run_id is not None:
+            self._handle.save_trace(self.cursor.run_id, path, full=full)
 
     def run(self, draft: Draft, n_records: int | None, goal: Goal, look_at: int | None) -> None:
         """Start a run; where it cannot be started, the run shown stays."""
@@ -214,7 +236,8 @@ class RunControl(QObject):
             self._n_first = n_records
             return
         self._n_pending += 1
-        self._starting_id = self._handle.start(draft, n_records)
+        self._starting_id = self._handle.start(draft, n_records, self._opened)
+        self._opened = None
         self.situation_changed.emit()
 
     # What the worker answers.
@@ -223,7 +246,21 @@ class RunControl(QObject):
     def _on_ready(self, message: Ready) -> None:
         self._is_ready = True
         self.ready.emit(message)
-        self.run(self.draft, self._n_first, self._goal, self._look_at)
+        if self._file is None:
+            self.run(self.draft, self._n_first, self._goal, self._look_at)
+        else:
+            self.open_trace(self._file)
+
+    @Slot(object)
+    def _on_opened(self, message: Opened) -> None:
+        self._opened = message.trace
+        self.draft_loaded.emit(message.draft)
+        self.run(message.draft, message.n_records, "newest", self._look_at)
+
+    @Slot(object)
+    def _on_said(self, message: Said) -> None:
+        if message.run_id == self.cursor.run_id:
+            self.noticed.emit(Notice(message.text))
 
     @Slot(object)
     def _on_started(self, message: Started) -> None:
@@ -323,6 +360,8 @@ class RunControl(QObject):
         worker.ended.connect(self._on_ended)
         worker.idle.connect(self._on_idle)
         worker.failed.connect(self._on_failed)
+        worker.opened.connect(self._on_opened)
+        worker.said.connect(self._on_said)
         self.cursor.changed.connect(self.situation_changed)
         self.player.changed.connect(self.situation_changed)
         self.player.stopped.connect(self._judge_the_rest)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from app.messages import EndReason
 from core.outcome import Ok, Outcome, Refused
 from core.record import StepRecord
 from core.verdict import Difference, LogitsVerdict, Standing, StepVerdict
@@ -50,12 +51,14 @@ class StepLine:
     where: str
 
 
-def step_line(view: RunView) -> StepLine:
-    """The line of the step that `view.selection` names."""
+def step_line(view: RunView, end: EndReason | None) -> StepLine:
+    """The line of the step that `view.selection` names; `end`: why the run is over, if it is."""
     step = view.selection.step
     record = view.records[step]
     parts = [f"step {step} of {len(view.records) - 1}", record.phase.replace("_", " ")]
     parts += _happening(record, view.token_text)
+    if end == "end_of_text" and record is view.records[-1]:
+        parts.append("the text ends here")
     verdict = view.verdicts.get(step)
     difference = None if verdict is None else verdict.first_difference
     return StepLine(" · ".join(parts), _signs(verdict), _where(difference))
@@ -64,7 +67,7 @@ def step_line(view: RunView) -> StepLine:
 def _happening(record: StepRecord, token_text: Callable[[int], str]) -> list[str]:
     if not isinstance(record.outcome, Ok):
         offered = _tokens(record.token_ids, token_text)
-        return [f"offers {offered}" if offered else "", _refusal(record.outcome)][not offered :]
+        return [*([f"offers {offered}"] if offered else []), _refusal(record.outcome)]
     if record.phase == "rollback":
         return ["takes the newest tokens back", *_next(record, token_text)]
     if record.phase == "probe":

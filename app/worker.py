@@ -7,12 +7,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.backend import Backend
+from app.draft import Draft
 from app.error_place import place_of
 from app.messages import (
     Advance,
@@ -21,57 +22,21 @@ from app.messages import (
     Failed,
     Idle,
     Judged,
+    Opened,
     Ready,
     Recorded,
+    Said,
+    Save,
     Start,
     Started,
 )
+from app.open_run import OpenRun
 from core.errors import CoreError
+from core.model.names import model_names
 from core.record import StepRecord
-
-if TYPE_CHECKING:  # both import torch
-    from core.judge import Judge
-    from core.session import Session
 
 BATCH_S = 0.016
 NO_RUN = 0
-
-
-@dataclass(slots=True)
-class _Run:
-    """The run that is open, and what of it was not sent yet."""
-
-    run_id: int
-    session: Session
-    judge: Judge
-    clean: Session | None
-    records: list[StepRecord] = field(default_factory=list[StepRecord])
-    clean_records: list[StepRecord] = field(default_factory=list[StepRecord])
-    n_unjudged: int = 0
-
-    def next_record(self) -> StepRecord | None:
-        """One step more, past what the specification planned; None: the run is over."""
-        return _next_of(self.session)
-
-    def planned_record(self) -> StepRecord | None:
-        """One step more of what the specification planned; None: there is none."""
-        return self.session.advance()
-
-    def keep(self, record: StepRecord) -> None:
-        """Take a record, and let the run without faults make as many."""
-        self.records.append(record)
-        self.n_unjudged += 1
-        clean_record = None if self.clean is None else _next_of(self.clean)
-        if clean_record is not None:
-            self.clean_records.append(clean_record)
-
-
-def _next_of(session: Session) -> StepRecord | None:
-    record = session.advance()
-    if record is None and session.trace.end == "steps":
-        session.decode_more(1)
-        record = session.advance()
-    return record
 
 
 class Worker(QObject):
@@ -85,13 +50,15 @@ class Worker(QObject):
     ended = Signal(object)
     idle = Signal(object)
     failed = Signal(object)
+    opened = Signal(object)
+    said = Signal(object)
 
     def __init__(self, make_backend: Callable[[], Backend]) -> None:
         """Takes what makes the engine; it is called in the worker's thread."""
         super().__init__()
         self._make_backend = make_backend
         self._backend: Backend | None = None
-        self._run: _Run | None = None
+        self._run: OpenRun | None = None
 
     @Slot()
     def load(self) -> None:
@@ -107,6 +74,7 @@ class Worker(QObject):
             with self._reporting(request.run_id):
                 self._run = self._begin(request, self._backend)
                 self._make_first(self._run, request)
+                self._compare(self._run, request, self._backend)
         self.idle.emit(Idle(request.run_id))
 
     @Slot(object)
@@ -118,6 +86,24 @@ class Worker(QObject):
                 self._make_more(run, request)
         self.idle.emit(Idle(request.run_id))
 
+    @Slot(object)
+    def open(self, path: Path) -> None:
+        """Read a trace file; nothing is run."""
+        with self._reporting(NO_RUN):
+            if self._backend is not None:
+                self.opened.emit(_opened(path, self._backend))
+
+    @Slot(object)
+    def save(self, request: Save) -> None:
+        """Write the open run to a file."""
+        run = self._run
+        if self._backend is None or run is None or run.run_id != request.run_id:
+            return
+        with self._reporting(request.run_id):
+            self._judge(run)
+            self._backend.save_trace(request.path, run.session, run.judge, full=request.full)
+            self.said.emit(Said(request.run_id, f"saved as {request.path}"))
+
     @Slot(int)
     def judge_rest(self, run_id: int) -> None:
         """Judge what was not judged yet."""
@@ -126,25 +112,30 @@ class Worker(QObject):
             with self._reporting(run_id):
                 self._judge(run)
 
-    def _begin(self, request: Start, backend: Backend) -> _Run:
+    def _begin(self, request: Start, backend: Backend) -> OpenRun:
         draft = request.draft
         loaded = backend.model(draft.model)
         spec = draft.spec(loaded.tokenizer.encode)
         session = backend.session(spec, loaded)
         clean = backend.clean_session(spec, loaded) if spec.faults else None
-        run = _Run(request.run_id, session, backend.judge(session), clean)
+        run = OpenRun(request.run_id, session, backend.judge(session), clean)
         token_text = loaded.tokenizer.token_text
         self.started.emit(Started(request.run_id, draft, spec, session.trace.model, token_text))
         return run
 
-    def _make_first(self, run: _Run, request: Start) -> None:
+    def _make_first(self, run: OpenRun, request: Start) -> None:
         next_record = run.planned_record if request.n_records is None else run.next_record
         n_made = self._make(run, request.n_records, next_record, request.cancelled)
         self._judge(run)
         if n_made != request.n_records:
             self._tell_end(run, request.cancelled)
 
-    def _make_more(self, run: _Run, request: Advance) -> None:
+    def _compare(self, run: OpenRun, request: Start, backend: Backend) -> None:
+        if request.opened is not None and not request.cancelled.is_set():
+            text = f"opened and made again: {backend.agreement(request.opened, run.session)}"
+            self.said.emit(Said(run.run_id, text))
+
+    def _make_more(self, run: OpenRun, request: Advance) -> None:
         n_made = self._make(run, request.n, run.next_record, request.cancelled)
         is_short = n_made < request.n
         if is_short or run.n_unjudged >= request.judge_every:
@@ -154,7 +145,7 @@ class Worker(QObject):
 
     def _make(
         self,
-        run: _Run,
+        run: OpenRun,
         n: int | None,
         next_record: Callable[[], StepRecord | None],
         cancelled: threading.Event,
@@ -173,7 +164,7 @@ class Worker(QObject):
         self._send(run)
         return n_made
 
-    def _send(self, run: _Run) -> None:
+    def _send(self, run: OpenRun) -> None:
         if run.records:
             spec = run.session.trace.spec
             self.recorded.emit(Recorded(run.run_id, tuple(run.records), spec))
@@ -181,12 +172,12 @@ class Worker(QObject):
             self.clean_recorded.emit(CleanRecorded(run.run_id, tuple(run.clean_records)))
         run.records, run.clean_records = [], []
 
-    def _judge(self, run: _Run) -> None:
+    def _judge(self, run: OpenRun) -> None:
         if run.n_unjudged:
             run.n_unjudged = 0
             self.judged.emit(Judged(run.run_id, tuple(run.judge.update())))
 
-    def _tell_end(self, run: _Run, cancelled: threading.Event) -> None:
+    def _tell_end(self, run: OpenRun, cancelled: threading.Event) -> None:
         reason = "cancelled" if cancelled.is_set() else run.session.trace.end
         if reason is not None and reason != "steps":  # more steps can always be asked for
             self.ended.emit(Ended(run.run_id, reason))
@@ -201,3 +192,15 @@ class Worker(QObject):
         except Exception as error:  # noqa: BLE001  (a fault of ours is reported, not lost)
             message = f"the engine stopped: {type(error).__name__}: {error}"
             self.failed.emit(Failed(run_id, message, details=traceback.format_exc()))
+
+
+def _opened(path: Path, backend: Backend) -> Opened:
+    trace = backend.open_trace(path)
+    model = trace.recorded.model
+    name = (
+        trace.spec.model if model.path is None or trace.spec.model in model_names() else model.path
+    )
+    spec = replace(trace.spec, model=name)
+    decode = backend.model(name).tokenizer.decode
+    prompt = decode(Draft.of_spec(spec, "").prompt_ids or ())
+    return Opened(Draft.of_spec(spec, prompt), len(trace.recorded.digests), trace)

@@ -14,7 +14,7 @@ readouts and JSON say null."""
 
 def frozen(array: np.ndarray) -> np.ndarray:
     """The same array, made read only."""
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 

@@ -221,7 +221,10 @@ class Judge:
         if not _largest_gap(logits, reference) <= max(band, _NOISE_FACTOR * self._noise):
             return False
         passage = self._own.passages[case.place.passage_id]
-        return _reads_what_it_names(case.record, passage) and _sees_what_it_may(case.record)
+        n_loose = _n_loose(passage.loose, case.place.first_row)
+        if not _reads_what_it_names(case.record, passage, n_loose):
+            return False
+        return _sees_what_it_may(case.record)
 
 
 def _noise_by_place(
@@ -242,13 +245,17 @@ def _detail(case: _Case, step: Step, right: Forwards) -> Detail | None:
         return None
     number, row = place
     run = right.detail(number, row - step.n_compared + 1, row)
-    n_loose = sum(rows.keys.shape[2] for rows in right.passage(number).loose)
+    n_loose = _n_loose(right.passage(number).loose, row)
     return Detail(run, case.record.token_index[-1] - row, n_loose)
 
 
-def _reads_what_it_names(record: StepRecord, passage: OwnPassage) -> bool:
+def _n_loose(loose: Sequence[LooseRows], row: int) -> int:
+    """Rows without a token that the query at `row` of a passage rightly reads."""
+    return sum(rows.keys.shape[2] for rows in loose if rows.first_reader <= row)
+
+
+def _reads_what_it_names(record: StepRecord, passage: OwnPassage, n_loose: int) -> bool:
     """Whether every row read is the row of the token that the view names, and a good one."""
-    n_loose = sum(rows.keys.shape[2] for rows in passage.loose)
     spoiled = passage.spoiled_rows()
     seen: set[tuple[int, int]] = set()
     for layer in record.layers:

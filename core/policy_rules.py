@@ -183,8 +183,10 @@ class Band:
         if self.last_rank is None:
             return None
         query, key = np.arange(n_tokens)[:, None], np.arange(n_tokens)
-        n_left = np.maximum(0, query - self.last_rank)
-        return np.where(key < self.sinks, key, np.maximum(0, key - n_left))
+        ranks = key - np.maximum(0, query - self.last_rank)
+        np.maximum(ranks, 0, out=ranks)
+        ranks[:, : self.sinks] = key[: self.sinks]
+        return ranks
 
     def readable_matrix(self, n_tokens: int) -> BoolArray:
         """Not later than the query, and a sink or recent."""
@@ -242,8 +244,9 @@ class Reprefill:
         return range(0), range(first, target)
 
     def allows_rollback(self, state: TextState, target: int) -> bool:
-        """If a token that is held stays, or nothing ever left."""
-        return target > state.first or state.first == 0
+        """If all that is needed is still held."""
+        needed = self.rollback_needs(state, target)
+        return n_common(needed, self.held(state)) == n_tokens(needed)
 
     def cut(self, state: TextState, target: int) -> TextState:
         """The tokens before the target stay, with their numbers."""

@@ -30,7 +30,7 @@ class StepSizes:
     Attributes:
         slots: T, the computed tokens.
         readable: for each of them, tokens that it may read.
-        entries: of the ledger.
+        entries: rows that the ledger lists.
         live: rows of the accounts of what is live.
         plans: the distinct plans.
         layers: the layers.
@@ -46,6 +46,8 @@ class StepSizes:
     logits: int
 
 
+_ENTRIES = ("slot", "token_index", "position_id", "token_id")
+"""Arrays of the ledger, equally long."""
 _ELSEWHERE = ("step", "ledger", "slots", "readable", "layers", "live", "logits")
 """Fields of a record that do not stand in its JSON object under their own names."""
 
@@ -58,7 +60,7 @@ def write_step(record: StepRecord, config: ModelConfig, columns: ColumnWriter) -
     """
     return {
         **to_json(record, _ELSEWHERE),
-        "ledger": to_json(record.ledger, ("entries",)),
+        "ledger": to_json(record.ledger, _ENTRIES),
         "sizes": to_json(_write_arrays(record, config, columns)),
     }
 
@@ -73,11 +75,11 @@ def read_step(
     """
     where = f"step {step}"
     given = dict(cast("dict[str, object]", value)) if isinstance(value, dict) else {}
-    ledger = fields_from_json(Ledger, given.pop("ledger", None), f"{where}: ledger", ("entries",))
+    ledger = fields_from_json(Ledger, given.pop("ledger", None), f"{where}: ledger", _ENTRIES)
     sizes = from_json(StepSizes, given.pop("sizes", None), f"{where}: sizes")
     fields = fields_from_json(StepRecord, given, where, _ELSEWHERE)
     slots = columns.integers("slots", (sizes.slots,))
-    entries = columns.integers("entries", (4, sizes.entries))
+    entries = {name: columns.integers(f"ledger.{name}", (sizes.entries,)) for name in _ENTRIES}
     readable = tuple(columns.integers("readable", (n,)) for n in sizes.readable)
     logits = columns.floats("logits", (sizes.logits,)) if sizes.logits else None
     live = read_live(sizes.live, columns)
@@ -88,7 +90,7 @@ def read_step(
     )
     return StepRecord(
         step=step,
-        ledger=Ledger(**ledger, entries=entries),
+        ledger=Ledger(**ledger, **entries),
         slots=slots,
         readable=readable,
         layers=layers,
@@ -99,9 +101,10 @@ def read_step(
 
 
 def _write_arrays(record: StepRecord, config: ModelConfig, columns: ColumnWriter) -> StepSizes:
-    n_computed, n_entries = len(record.slots), record.ledger.entries.shape[1]
+    n_computed, n_entries = len(record.slots), len(record.ledger.slot)
     columns.put("slots", record.slots, (n_computed,))
-    columns.put("entries", record.ledger.entries, (4, n_entries))
+    for name in _ENTRIES:
+        columns.put(f"ledger.{name}", getattr(record.ledger, name), (n_entries,))
     for token_indices in record.readable:
         columns.put("readable", token_indices, (len(token_indices),))
     if record.logits is not None:

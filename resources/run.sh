@@ -1,7 +1,7 @@
 #!/bin/sh
 # From a fresh clone to the open window, or to the test results:
 #   sh resources/run.sh open [ARGUMENTS OF kvscope]
-#   sh resources/run.sh test [ARGUMENTS OF pytest]
+#   sh resources/run.sh test [OPTIONS OF pytest]
 # Both make or reuse .venv in the checkout. What the system lacks is installed with apt-get when
 # run as root; otherwise the one line that installs it is printed.
 set -eu
@@ -55,7 +55,7 @@ find_python() {
 
 make_environment() {
     # One that was made before is kept, with the torch that is in it. One cut short is made again.
-    if "$python" -m pip --version >/dev/null 2>&1; then
+    if "$python" -c 'import pip, sys; sys.exit(sys.prefix == sys.base_prefix)' 2>/dev/null; then
         return
     fi
     base=$(find_python)

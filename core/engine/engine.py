@@ -153,7 +153,8 @@ class Engine:
 
     def _compute(self, planned: Planned, seams: LayerSeams) -> torch.Tensor:
         """Logits [V] of the last token."""
-        prepared = {id(plan): prepare(self._model, plan) for plan in planned.layers}
+        plans = {id(plan): plan for plan in planned.layers}
+        prepared = {key: prepare(self._model, plan) for key, plan in plans.items()}
         layers = tuple(
             (prepared[id(plan)], table)
             for plan, table in zip(planned.layers, seams, strict=True)

@@ -92,9 +92,11 @@ def prepare(model: Model, plan: LayerPlan) -> Prepared:
     bias = model.positions.bias(
         plan.position_ids, plan.view_position_ids if read_at is None else read_at
     )
-    if bias is not None and plan.view_token_index.min(initial=0) == ABSENT:
-        has_no_token = torch.tensor(plan.view_token_index == ABSENT, device=device)
-        bias = bias.masked_fill(has_no_token, 0.0)
+    if bias is not None:
+        bias = bias.to(model.weights.dtype)
+        has_no_token = plan.view_token_index == ABSENT
+        if has_no_token.any():
+            bias = bias.masked_fill(torch.tensor(has_no_token, device=device), 0.0)
     no_bias = model.weights.embedding.new_zeros(1)
     return Prepared(plan, selection(plan.read_rows, device), hidden, bias, no_bias)
 
@@ -136,7 +138,7 @@ def _project(
     n_query, n_kv = config.n_heads, config.n_kv_heads
     queries, new_rows = heads.transpose(0, 1).split((n_query, 2 * n_kv))
     queries = seams.rotate(model.positions, queries, plan.position_ids)
-    new_rows = new_rows.unflatten(0, (2, n_kv))
+    new_rows = new_rows.view(2, n_kv, -1, config.d_head)
     if plan.write_position_ids is not None:
         keys = new_rows[0]
         rotated = seams.rotate(model.positions, keys, plan.write_position_ids)
@@ -156,8 +158,8 @@ def _write_and_read(
     """What the buffer [2, Hkv, S, D] gives back after the new rows went in."""
     rows: LayerRows = store.layers[layer]
     watcher.stored(layer, prepared.plan, new_rows)
-    handed = store.scratch.copy_(new_rows) if new_rows.shape[2] == 1 else new_rows
-    seams.store(rows, prepared.plan.write_rows, handed[0], handed[1])
+    keys, values = store.hand_over(new_rows)
+    seams.store(rows, prepared.plan.write_rows, keys, values)
     read = rows.read(prepared.rows)
     watcher.was_read(layer, prepared.plan, prepared.rows, read)
     return read
@@ -168,14 +170,15 @@ def _attend(
 ) -> tuple[Tensor | None, Tensor, Tensor, Tensor]:
     """Used keys, scores [Hq, T, S], weights [Hq, T, S] and the mixed values [T, Hq · D]."""
     n_rep, scale = model.config.n_rep, 1.0 / math.sqrt(model.config.d_head)
-    values = seams.repeat_kv(read[1], n_rep)
+    read_keys, read_values = read[0], read[1]
+    values = seams.repeat_kv(read_values, n_rep)
     read_at = prepared.plan.read_position_ids
     if read_at is None:
         used_keys = None
-        keys = seams.repeat_kv(read[0], n_rep)
+        keys = seams.repeat_kv(read_keys, n_rep)
         scores = _scaled_scores(prepared, queries, keys, scale)
     else:
-        used_keys = torch.stack([seams.rotate(model.positions, read[0], ids) for ids in read_at])
+        used_keys = torch.stack([seams.rotate(model.positions, read_keys, ids) for ids in read_at])
         keys = seams.repeat_kv(used_keys, n_rep)
         scores = torch.einsum("htd,thsd->hts", queries, keys) * scale
         scores = scores if prepared.bias is None else scores + prepared.bias
@@ -183,7 +186,7 @@ def _attend(
     if prepared.hidden is not None:
         visible = scores.masked_fill(prepared.hidden, -torch.inf)
     attention = torch.softmax(visible, -1)
-    mixed = (attention @ values).transpose(0, 1).reshape(queries.shape[1], -1)
+    mixed = torch.bmm(attention, values).transpose(0, 1).reshape(queries.shape[1], -1)
     return used_keys, scores, attention, mixed
 
 

@@ -5,7 +5,7 @@ rows that came back, and never looks into the ledger. So it can say that a row w
 or is another token's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +20,6 @@ from core.engine.types import LayerPlan
 from core.record import LayerRecord, LiveRows, Rows
 
 _INT_OF_SIZE = {2: torch.int16, 4: torch.int32, 8: torch.int64}
-
 
 class Witness(Watcher, Protocol):
     """A watcher of whole steps, who can tell afterwards what was seen."""
@@ -51,7 +50,8 @@ def to_host(tensor: Tensor) -> FloatArray:
 
 def _bits(tensor: Tensor) -> IntArray:
     """The bytes of a float tensor as integers of its own size, so that NaN equals NaN."""
-    return to_host(tensor.view(_INT_OF_SIZE[tensor.element_size()]))  # pyright: ignore[reportReturnType]  # integers, see above
+    integers = tensor.view(_INT_OF_SIZE[tensor.element_size()])
+    return (integers if integers.is_cpu else integers.cpu()).numpy()
 
 
 class _Names:
@@ -210,17 +210,15 @@ class Recorder:
         """See `Witness`; one object for layers that agree."""
         in_order = frozen(np.sort(slots))
         known: dict[tuple[int, int], LiveRows] = {}
-        last: LiveRows | None = None
-        every: list[LiveRows] = []
         for watch, table in zip(self._watches, seams, strict=True):
             key = (id(watch.names), id(table))
             if key not in known:
-                found = _live_rows(in_order, table.slot_mapping(in_order), watch.names.token)
-                is_same = last is not None and np.array_equal(last.token_index, found.token_index)
-                known[key] = last if last is not None and is_same else found
-            last = known[key]
-            every.append(last)
-        return tuple(every)
+                rows = table.slot_mapping(in_order)
+                known[key] = _shared(_live_rows(in_order, rows, watch.names.token), known.values())
+        return tuple(
+            known[id(watch.names), id(table)]
+            for watch, table in zip(self._watches, seams, strict=True)
+        )
 
     def forget_from(self, token_index: int) -> None:
         """See `Witness`."""
@@ -229,10 +227,20 @@ class Recorder:
 
 
 def _live_rows(slots: IntArray, rows: IntArray, token: IntArray) -> LiveRows:
+    if rows.max(initial=-1) < len(token):
+        return LiveRows(slots, rows, frozen(token[rows]))
     is_inside = rows < len(token)
     found = np.full(len(rows), ABSENT)
     found[is_inside] = token[rows[is_inside]]
     return LiveRows(slots, frozen(np.where(is_inside, rows, ABSENT)), frozen(found))
+
+
+def _shared(found: LiveRows, known: Iterable[LiveRows]) -> LiveRows:
+    """An equal one of those known, else the one found."""
+    for other in known:
+        if np.array_equal(other.token_index, found.token_index):
+            return other
+    return found
 
 
 def _first_read(

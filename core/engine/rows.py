@@ -40,17 +40,20 @@ class LayerRows:
 
         Rows past the end of the buffer are lost.
         """
-        for part, heads in ((self._keys, keys), (self._values, values)):
-            if heads.shape[1] == 1:
-                row = int(write_rows[0])
-                if row < self.n_rows:
-                    part.select(1, row).copy_(heads.select(1, 0))
-            else:
-                rows = torch.tensor(write_rows[: heads.shape[1]], device=part.device)
-                is_inside = rows < self.n_rows
-                part[:, rows[is_inside]] = heads[:, is_inside]
-        for row in write_rows.tolist() if self._borrowed else ():
-            self._borrowed.pop(row, None)
+        self._copy(self._keys, write_rows, keys)
+        self._copy(self._values, write_rows, values)
+        if self._borrowed:
+            for row in write_rows.tolist():
+                self._borrowed.pop(row, None)
+
+    def _copy(self, part: Tensor, write_rows: IntArray, heads: Tensor) -> None:
+        if heads.shape[1] == 1:
+            if write_rows[0] < self.n_rows:
+                part.select(1, int(write_rows[0])).copy_(heads.select(1, 0))
+            return
+        rows = torch.tensor(write_rows[: heads.shape[1]], device=part.device)
+        is_inside = rows < self.n_rows
+        part[:, rows[is_inside]] = heads[:, is_inside]
 
     def borrow(self, row: int, keys: Tensor, values: Tensor) -> None:
         """Hold keys and values [Hkv, D] of one row by reference: whoever owns them can change it.
@@ -76,10 +79,12 @@ class RowStore:
         layers: one buffer a layer, each with its own memory.
         scratch: [2, Hkv, 1, D] key and value of a single new token; used again for every token
             and layer, as real engines do.
+        scratch_pair: its keys and its values, each [Hkv, 1, D].
     """
 
     layers: tuple[LayerRows, ...]
     scratch: Tensor
+    scratch_pair: tuple[Tensor, Tensor]
 
     @property
     def n_rows(self) -> int:
@@ -94,4 +99,15 @@ class RowStore:
         layers = tuple(
             LayerRows(like.new_zeros(2, n_kv_heads, n_rows, d_head)) for _ in range(n_layers)
         )
-        return cls(layers, like.new_zeros(2, n_kv_heads, 1, d_head))
+        scratch = like.new_zeros(2, n_kv_heads, 1, d_head)
+        return cls(layers, scratch, (scratch[0], scratch[1]))
+
+    def hand_over(self, new_rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values [Hkv, T, D] of `new_rows` [2, Hkv, T, D], as the store gets them.
+
+        A single token's are in the scratch memory, which the next one overwrites.
+        """
+        if new_rows.shape[2] > 1:
+            return new_rows[0], new_rows[1]
+        self.scratch.copy_(new_rows)
+        return self.scratch_pair

@@ -8,7 +8,7 @@ different things. torch is imported for types only: this module loads before tor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -150,7 +150,8 @@ def crop(ledger: Ledger, n: int) -> Ledger:
     """
     target = ledger.seen - n
     is_dropped = np.maximum.accumulate(ledger.token_index >= target)
-    return ledger.without(~is_dropped).count(0, -n)
+    kept = ledger.without(~is_dropped).count(0, -n)
+    return replace(kept, origin=min(kept.origin, target))
 
 
 def reported_length(ledger: Ledger) -> int:

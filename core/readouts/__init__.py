@@ -1,0 +1,1 @@
+"""What views draw: pure functions from a `RunView` to frozen values. No torch, no Qt."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.arrays import ABSENT, BoolArray, IntArray, frozen
-from core.policy_oracle import Expected
+from core.arrays import ABSENT, BoolArray, frozen
 from core.readouts.history import computed_tokens, is_blank, slot_history, text_after
-from core.readouts.words import plural, ranges
+from core.readouts.mask_words import RightToSee, Speaker
 from core.record import LayerRecord, StepRecord
 from core.selection import Selection
 
@@ -117,14 +116,16 @@ def mask_readout(view: RunView) -> MaskReadout:
     if not record.layers:
         return _nothing(view, n_slots)
     told = record.layers[layer]
-    right = _Right.of(record, None if verdict is None else verdict.expected)
+    right = RightToSee.of(record, None if verdict is None else verdict.expected)
     columns = _columns(view, told)
     expected, is_judged = right.matrix(told.plan.view_token_index)
     used = told.plan.mask
     queries = _queries(view, record, is_judged & (used != expected).any(axis=1))
     query = _looked_at(view.selection, queries)
     seen = told.row_token[used[query]].tolist()
-    order = np.argsort(told.plan.view_token_index, kind="stable")
+    is_unwritten = np.array([column.is_unwritten for column in columns], dtype=np.bool_)
+    claimed = told.plan.view_token_index
+    order = np.lexsort((claimed, claimed == ABSENT))  # rows without a token stand last
     return MaskReadout(
         step=step,
         layer=layer,
@@ -139,7 +140,7 @@ def mask_readout(view: RunView) -> MaskReadout:
         sees=tuple(None if token == ABSENT else token for token in seen),
         used_row=_triangle_row(used[query][order]),
         right_row=_triangle_row(expected[query][order]) if is_judged[query] else None,
-        sentence=_Speaker(view, told, columns, right, query).sentence(),
+        sentence=Speaker(view, told, is_unwritten, right.readable[query], query).sentence(),
         is_pending=verdict is None,
         selection=view.selection,
     )
@@ -165,36 +166,6 @@ def _nothing(view: RunView, n_slots: int) -> MaskReadout:
         is_pending=view.selection.step not in view.verdicts,
         selection=view.selection,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Right:
-    """What the policy lets each of the T computed tokens see; None: not judged."""
-
-    readable: tuple[tuple[int, ...] | None, ...]
-    has_loose_rows: bool
-
-    @classmethod
-    def of(cls, record: StepRecord, expected: Expected | None) -> _Right:
-        n = len(record.slots)
-        if expected is None or not expected.readable:
-            return cls((None,) * n, has_loose_rows=False)
-        judged = expected.readable[-(n - record.n_recomputed) :]
-        unjudged = (None,) * (n - len(judged))
-        return cls((*unjudged, *judged), expected.length > len(expected.live))
-
-    def matrix(self, claimed: IntArray) -> tuple[BoolArray, BoolArray]:
-        """[T, S] whether each query should see each claimed token, and [T] whether that is said."""
-        right = np.zeros((len(self.readable), len(claimed)), dtype=np.bool_)
-        size = 1 + max(int(claimed.max(initial=0)), *(r[-1] for r in self.readable if r), 0)
-        for i, readable in enumerate(self.readable):
-            if readable is None:
-                continue
-            table = np.zeros(size, dtype=np.bool_)
-            table[list(readable)] = True
-            right[i] = np.where(claimed == ABSENT, self.has_loose_rows, table[claimed])
-        is_judged = np.array([readable is not None for readable in self.readable], dtype=np.bool_)
-        return frozen(right), frozen(is_judged)
 
 
 def _columns(view: RunView, told: LayerRecord) -> tuple[MaskColumn, ...]:
@@ -238,67 +209,6 @@ def _queries(view: RunView, record: StepRecord, is_wrong: BoolArray) -> tuple[Ma
         MaskQuery(token, position, view.token_text(text[token].token_id), wrong)
         for token, position, wrong in numbers
     )
-
-
-class _Speaker:
-    """Says in words what the query looked at sees."""
-
-    def __init__(
-        self,
-        view: RunView,
-        told: LayerRecord,
-        columns: Sequence[MaskColumn],
-        right: _Right,
-        query: int,
-    ) -> None:
-        self._readable = right.readable[query]
-        self._is_pending = view.selection.step not in view.verdicts
-        self._mask, self._row_token = told.plan.mask[query], told.row_token
-        self._weights = told.weights[view.selection.head, query]
-        self._where = f"(layer {view.selection.layer}, head {view.selection.head})"
-        self._is_unwritten = np.array([c.is_unwritten for c in columns], dtype=np.bool_)
-        # Where the policy renumbers, a token's place in the text is no position id of it.
-        is_renumbered = view.spec.policy == "reprefill" or view.spec.reassign_positions
-        self._noun = "token" if is_renumbered else "position"
-
-    def sentence(self) -> str:
-        """Rows without a token first, then tokens."""
-        return "; ".join([*self._rows_without_token(), *self._sees()])
-
-    def _rows_without_token(self) -> Iterator[str]:
-        unwritten = self._mask & self._is_unwritten
-        if unwritten.any():
-            n_rows, n_written = len(self._mask), int((~self._is_unwritten).sum())
-            yield f"reads {n_rows} rows, {n_written} written"
-            yield f"{self._share(unwritten)} of the weight on rows never written {self._where}"
-        loose = self._mask & (self._row_token == ABSENT) & ~self._is_unwritten
-        if loose.any():
-            yield f"reads {plural(int(loose.sum()), 'row')} without a token"
-            yield f"{self._share(loose)} of the weight there {self._where}"
-
-    def _sees(self) -> Iterator[str]:
-        found = self._row_token[self._mask]
-        tokens = set(found[found != ABSENT].tolist())
-        if self._readable is None:
-            yield f"sees {self._named(tokens)}"
-            yield "not judged yet" if self._is_pending else "not judged"
-            return
-        right = set(self._readable)
-        seen, blind, leaks = tokens & right, right - tokens, tokens - right
-        yield f"sees {len(seen)} of {len(right)}: {self._named(seen)}"
-        if blind:
-            yield f"blind to {ranges(sorted(blind))}"
-        if leaks:
-            yield f"also sees {ranges(sorted(leaks))}, which it should not"
-
-    def _share(self, rows: BoolArray) -> str:
-        """Weight on the rows, in per cent, three digits."""
-        return f"{100 * float(self._weights[rows].sum(dtype=np.float64)):.3g} %"
-
-    def _named(self, tokens: set[int]) -> str:
-        if not tokens:
-            return "nothing"
-        return f"{self._noun}{'' if len(tokens) == 1 else 's'} {ranges(sorted(tokens))}"
 
 
 def _looked_at(selection: Selection, queries: Sequence[MaskQuery]) -> int:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from core.readouts.run_view import RunView
 
 _MOST_COMPLAINTS = 3
+_SLOT_COMPLAINTS = {
+    SlotState.UNWRITTEN: "counted, but never written",
+    SlotState.STRAY: "counted, but holding a row of no token",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +156,15 @@ class CacheWords:
 
     def _complaints(self, labels: Sequence[SlotLabel], shown: LayerRow) -> Iterator[str]:
         yield from self._counts()
-        unwritten = np.flatnonzero(shown.state == SlotState.UNWRITTEN).tolist()
-        if unwritten:
-            yield f"{_slots(unwritten)} counted, but never written"
-        for label in labels:
-            if label.is_token_wrong and label.token_index is not None:
-                claimed = label.claimed_token_index
-                wanted = "no token" if claimed is None else f"token {claimed}"
-                if claimed == label.token_index:
-                    yield f"token {claimed} in slot {label.slot} should have left"
-                else:
-                    yield f"slot {label.slot} holds token {label.token_index}, not {wanted}"
+        for state, words in _SLOT_COMPLAINTS.items():
+            slots = np.flatnonzero(shown.state == state).tolist()
+            if slots:
+                yield f"{_slots(slots)} {words}"
+        yield from (
+            _token_complaint(label)
+            for label in labels
+            if label.is_token_wrong and label.token_index is not None
+        )
         for label in labels:
             if label.is_position_wrong:
                 yield (
@@ -180,6 +182,14 @@ class CacheWords:
             yield f"length is {record.reported_length}, should be {expected.length}"
         if expected.seen != record.ledger.seen:
             yield f"seen is {record.ledger.seen}, should be {expected.seen}"
+
+
+def _token_complaint(label: SlotLabel) -> str:
+    claimed = label.claimed_token_index
+    if claimed == label.token_index:
+        return f"token {claimed} in slot {label.slot} should not be held"
+    wanted = "no token" if claimed is None else f"token {claimed}"
+    return f"slot {label.slot} holds token {label.token_index}, not {wanted}"
 
 
 def _tokens(tokens: Iterable[int]) -> str:

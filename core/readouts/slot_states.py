@@ -30,7 +30,9 @@ class SlotState(IntEnum):
     """Live, and its token was computed in this step."""
     FOREIGN = 7
     """Holds the row of another token than the ledger claims."""
-    UNWRITTEN = 8
+    STRAY = 8
+    """Counted, but holds a row that stands for nothing in the text."""
+    UNWRITTEN = 9
     """Counted, but its row was never written."""
 
 
@@ -135,14 +137,12 @@ def _tokenless_state(
 ) -> SlotState:
     """Why a counted slot holds no token: nothing was ever written there, or a row of none."""
     ledger, slot, row = records[-1].ledger, live.slot[place], int(live.row[place])
-    if row == ABSENT or slot not in ledger.slot:
-        return SlotState.UNWRITTEN
+    is_probe = slot in ledger.slot and ledger.claims_for(live.slot)[0][place] == ABSENT
     version = _version_last_read(records, layer, row)
-    if version is not None:
-        is_unwritten = is_blank(records, layer, row, version)
-    else:
-        is_unwritten = int(ledger.claims_for(live.slot)[0][place]) != ABSENT
-    return SlotState.UNWRITTEN if is_unwritten else SlotState.NO_TOKEN
+    is_unknown = version is None and not is_probe
+    if is_unknown or (version is not None and is_blank(records, layer, row, version)):
+        return SlotState.UNWRITTEN
+    return SlotState.NO_TOKEN if is_probe else SlotState.STRAY
 
 
 def _version_last_read(records: Sequence[StepRecord], layer: int, row: int) -> int | None:

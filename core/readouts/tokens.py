@@ -208,8 +208,8 @@ def _sentence(
     parts = [_doing(view, record)]
     following = next((cell for cell in run if cell.state == "next"), None)
     if following is not None:
-        verb = "forced" if following.is_forced else "prompt" if following.is_prompt else "predicts"
-        parts.append(f"{verb} ‘{following.text}’")
+        is_own = record.is_computed and not record.is_forced
+        parts.append(f"{'predicts' if is_own else 'next is'} ‘{following.text}’")
         best = next((c for c in right if c.token_index == following.token_index), None)
         if following.is_wrong and best is not None:
             parts.append(f"right would be ‘{best.text}’")

@@ -51,7 +51,8 @@ def make_batch(
     rows: list[_Row] = []
     for number in range(max(1, n_tokens // width)):
         if rng.random() < repeated_share:
-            rows.append(_Row(_repeated_words(rng, width, word_ids), (), 0))
+            make_words = rng.choice((_repeated_words, _recalled_words))
+            rows.append(_Row(word_ids.encode(make_words(rng, width)), (), 0))
             continue
         n_words = rng.randint(max(SHORTEST, width * 3 // 4), width)
         story = tell_story(f"{seed}/{number}", n_most, n_words)
@@ -84,13 +85,27 @@ def _noise(rng: random.Random) -> list[int]:
     return [rng.choice(BYTE_TOKEN_IDS) for _ in range(rng.randint(1, MOST_NOISE))]
 
 
-def _repeated_words(rng: random.Random, width: int, word_ids: WordIds) -> list[int]:
+def _repeated_words(rng: random.Random, width: int) -> tuple[str, ...]:
+    """Lines of random words, each said twice: to learn what came after a word the last time."""
     words = (*world_words(), *PUNCTUATION)
     row: list[str] = []
     while len(row) < width:
         line = [*rng.choices(words, k=rng.randint(4, 24)), "."]
         row += line + line
-    return word_ids.encode(tuple(row[:width]))
+    return tuple(row[:width])
+
+
+def _recalled_words(rng: random.Random, width: int) -> tuple[str, ...]:
+    """A line of random words, then pairs: one of them, and the word that stood three before it.
+
+    As "Ida has the lamp" does, it asks for what came before a word.
+    """
+    line = rng.sample(world_words(), min(len(world_words()), width // 2))
+    row = [*line, "."]
+    while len(row) < width:
+        place = rng.randrange(3, len(line))
+        row += (line[place], line[place - 3])
+    return tuple(row[:width])
 
 
 def _started_late(rng: random.Random, story: Story) -> Story:

@@ -98,10 +98,10 @@ def rate_at(plan: TrainingPlan, step: int) -> float:
 
 
 def repeated_share(plan: TrainingPlan, progress: Progress) -> float:
-    """Share of rows that are random words said twice: many at first, none at the end."""
+    """Share of rows of random words to remember: many at first, none at the end."""
     if progress.n_things == 2 and progress.step < 1500:
         return 0.5
-    return 0.1 if progress.step < 0.75 * plan.steps else 0.0
+    return 0.2 if progress.step < 0.75 * plan.steps else 0.0
 
 
 def loss_and_hits(logits: Tensor, batch: Batch, answer_weight: float) -> tuple[Tensor, list[Hit]]:

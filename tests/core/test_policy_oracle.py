@@ -171,6 +171,7 @@ def test_reprefill_goes_on_from_the_kept_tokens_after_a_rollback():
         pytest.param(6, 3, OK, id="one held token stays"),
         pytest.param(6, 4, Refused(needed=2, free=0), id="none stays"),
         pytest.param(9, 5, Refused(needed=3, free=0), id="a token that fell out is the newest"),
+        pytest.param(6, 6, OK, id="a text taken back whole needs no row"),
         pytest.param(4, 4, OK, id="nothing ever left"),
         pytest.param(4, 5, Refused(needed=5, free=4), id="more than was read"),
     ],
@@ -233,6 +234,18 @@ def test_a_window_rolled_back_by_one_is_one_row_short_until_it_fills_again():
     assert run.rollback(1, engine_accepted=False).outcome == Refused(3, 2)
     assert run.append(1).length == 4
     assert run.append(1).length == 4
+
+
+@pytest.mark.parametrize("policy", ["refuse", "window", "reprefill", "sinks"])
+def test_an_append_of_no_tokens_changes_nothing(policy):
+    run = Run(policy, 4)
+    run.append(4 if policy == "refuse" else 9)
+    before = run.rollback(1)
+    step = run.append(0)
+    assert step.outcome == OK
+    assert facts(step) == (3, before.seen, (), ())
+    assert step.live == before.live
+    assert (step.row, step.recomputed) == (None, 0)
 
 
 def test_a_window_of_one_can_be_rolled_back_to_anywhere():

@@ -111,13 +111,13 @@ def test_scores_of_turned_rows_depend_on_the_distance_alone() -> None:
 
 
 def test_angles_are_those_of_float32_outside_float64() -> None:
-    x = torch.tensor([[[1.0, 0.0]]])
-    frequency = 1.0
+    """Position 30,011 at a tenth per token: 3001.1 lies between two float32 numbers."""
+    x = torch.tensor([[[0.0, 1.0, 0.0, 0.0]]])
 
-    found = _rope(torch.float32, d_head=2).rotate(x, [40_000])[0, 0]
+    found = _rope(torch.float32).rotate(x, [30_011])[0, 0]
 
-    angle = torch.tensor(40_000.0) * frequency
-    assert found.tolist() == [angle.cos().item(), angle.sin().item()]
+    angle = torch.tensor(30_011.0) * torch.tensor(0.1)
+    assert found.tolist() == [0.0, angle.cos().item(), 0.0, angle.sin().item()]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -181,7 +181,11 @@ def test_the_penalty_takes_a_place_per_query_and_key() -> None:
     ],
 )
 def test_the_penalty_is_never_narrower_than_float32(dtype: torch.dtype, wide: torch.dtype) -> None:
-    assert Alibi(4, dtype, "cpu").bias([1], [0, 1]).dtype == wide
+    """Slopes too: one of twelve heads has 2^-0.5."""
+    found = Alibi(12, dtype, "cpu").bias([1], [0, 1])
+
+    assert found.dtype == wide
+    assert found[8, 0, 0].item() == pytest.approx(-(2.0**-0.5), rel=1e-6)
 
 
 def test_alibi_leaves_embeddings_and_queries_alone() -> None:

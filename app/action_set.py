@@ -1,0 +1,70 @@
+"""The Qt actions made from the list in `actions`, and their menus."""
+
+from collections.abc import Callable, Iterable
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenu, QMenuBar
+
+from app.actions import ActionSpec, Shell
+from app.icons import icon
+from app.run_control import Situation
+from app.theme import Theme
+
+MENUS = ("File", "Run", "View", "Window", "Help")
+
+
+class ActionSet(QObject):
+    """One QAction per ActionSpec, switched on and off with the situation."""
+
+    def __init__(self, specs: Iterable[ActionSpec], shell: Shell, theme: Theme) -> None:
+        """Make the actions; they act on `shell`."""
+        super().__init__()
+        self._specs = {spec.id: spec for spec in specs}
+        self._theme = theme
+        self._play_icons = {False: icon("play", theme), True: icon("pause", theme)}
+        self.actions = {spec.id: self._made(spec, shell) for spec in self._specs.values()}
+
+    def update(self, situation: Situation) -> None:
+        """Switch each action on, or off with its reason in the tooltip."""
+        for id, spec in self._specs.items():
+            reason = spec.blocked(situation)
+            self.actions[id].setEnabled(reason is None)
+            self.actions[id].setToolTip(_tooltip(spec, reason))
+        play = self.actions["play"]
+        play.setText("Pause" if situation.is_playing else "Play")
+        play.setIcon(self._play_icons[situation.is_playing])
+
+    def fill(self, bar: QMenuBar) -> dict[str, QMenu]:
+        """Make the menus; gives them by name."""
+        menus = {name: bar.addMenu(f"&{name}") for name in MENUS}
+        for id, spec in self._specs.items():
+            if spec.menu not in menus:
+                parent, _, name = spec.menu.partition("/")
+                menus[spec.menu] = menus[parent].addMenu(name)
+            menus[spec.menu].addAction(self.actions[id])
+        for menu in menus.values():
+            menu.setToolTipsVisible(True)
+        return menus
+
+    def _made(self, spec: ActionSpec, shell: Shell) -> QAction:
+        action = QAction(spec.text, self)
+        action.setObjectName(f"action-{spec.id}")
+        action.setShortcuts([QKeySequence(key) for key in (*spec.keys, *spec.soft_keys)])
+        if spec.icon is not None:
+            action.setIcon(icon(spec.icon, self._theme))
+        action.triggered.connect(_caller(spec.run, shell))
+        return action
+
+
+def _caller(run: Callable[[Shell], None], shell: Shell) -> Callable[[], None]:
+    return lambda: run(shell)
+
+
+def _tooltip(spec: ActionSpec, reason: str | None) -> str:
+    keys = ", ".join(
+        QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
+        for key in (*spec.keys, *spec.soft_keys)
+    )
+    first = f"{spec.text}  ({keys})" if keys else spec.text
+    return f"{first}\n{spec.tooltip}" if reason is None else f"{first}\nNot now: {reason}"

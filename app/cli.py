@@ -1,0 +1,128 @@
+"""The commands that need no window: run, faults, export, compare.
+
+This file reads the arguments and turns whatever goes wrong into one line and an exit status.
+torch is imported by the commands that compute, once the arguments are known to be good.
+"""
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+
+from app.cli_options import add_export_options, add_run_options
+from core.errors import CoreError
+
+DONE, CHECK_FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str]) -> int:
+    """Carry a command out.
+
+    Args:
+        argv: the command and its options, without the program's name.
+
+    Returns:
+        The exit status: 0 done, 1 a check failed, 2 unusable input, 130 interrupted.
+    """
+    try:
+        arguments = _parser().parse_args(argv)
+        status: int = arguments.command(arguments)
+        sys.stdout.flush()
+    except SystemExit as leaving:  # --help, or an argument that cannot be used
+        return int(leaving.code or DONE)
+    except CoreError as error:
+        _complain(str(error))
+        return UNUSABLE
+    except BrokenPipeError:
+        _forget_output()
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return INTERRUPTED
+    return status
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains in one line, without the usage before it."""
+
+    def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Say what is wrong and leave."""
+        if message.endswith("expected one argument"):
+            message += "; a value that begins with - is written --option=VALUE"
+        _complain(f"{message} (see {self.prog} --help)")
+        sys.exit(UNUSABLE)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="kvscope", allow_abbrev=False)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    run = commands.add_parser(
+        "run",
+        help="decode, and judge every step",
+        description="Decode without a window, and judge every step.",
+        allow_abbrev=False,
+    )
+    add_run_options(run)
+    run.set_defaults(command=_run)
+    faults = commands.add_parser(
+        "faults",
+        help="list the faults",
+        description="List every fault: id, title, seam, tier, and the scenario that shows it.",
+        allow_abbrev=False,
+    )
+    faults.add_argument("--json", action="store_true", help="JSON Lines")
+    faults.set_defaults(command=_faults)
+    export = commands.add_parser(
+        "export",
+        help="write logits and attention of a trace",
+        description="Write numbers of a trace as a NumPy .npz file of plain arrays.",
+        allow_abbrev=False,
+    )
+    add_export_options(export)
+    export.set_defaults(command=_export)
+    compare = commands.add_parser(
+        "compare",
+        help="find where two traces first differ",
+        description="Find the first step, layer, head and field in which two traces differ.",
+        allow_abbrev=False,
+    )
+    compare.add_argument("a", metavar="A", help="a .kvtrace")
+    compare.add_argument("b", metavar="B", help="another one")
+    compare.add_argument("--check", action="store_true", help="exit status 1 if they differ")
+    compare.set_defaults(command=_compare)
+    return parser
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from app.cli_run import run
+
+    return run(arguments)
+
+
+def _faults(arguments: argparse.Namespace) -> int:
+    from app.cli_faults import faults
+
+    return faults(as_json=arguments.json)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from app.cli_traces import export
+
+    return export(arguments)
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from app.cli_traces import compare
+
+    return compare(arguments)
+
+
+def _complain(message: str) -> None:
+    print("kvscope:", " ".join(message.split()), file=sys.stderr)
+
+
+def _forget_output() -> None:
+    """Whoever read the output has left; have Python not complain of it at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

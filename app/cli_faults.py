@@ -1,0 +1,62 @@
+"""`kvscope faults`: the list of faults."""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from app.script_words import script_words
+from core.faults.catalog import COMBINATIONS, FAULTS, find_faults
+from core.faults.fault import Scenario
+from core.spec import Decode
+from core.trace_json import to_json
+
+
+def faults(*, as_json: bool) -> int:
+    """Print every fault and every named combination; the exit status."""
+    for row, scenario in _rows():
+        line = json.dumps({**row, "scenario": to_json(scenario)})
+        sys.stdout.write(f"{line if as_json else _text(row, scenario)}\n")
+    return 0
+
+
+def _rows() -> Iterator[tuple[dict[str, Any], Scenario]]:
+    """What there is to say of each fault and each combination, and what shows it."""
+    for fault in FAULTS:
+        yield (
+            {
+                "kind": "fault",
+                "id": fault.id,
+                "title": fault.title,
+                "seam": fault.seam,
+                "tier": fault.tier,
+            },
+            fault.shows_in,
+        )
+    for id in COMBINATIONS:
+        members = find_faults(id)
+        yield (
+            {
+                "kind": "combination",
+                "id": id,
+                "title": " + ".join(fault.id for fault in members),
+                "seam": [fault.seam for fault in members],
+                "tier": max(fault.tier for fault in members),
+            },
+            members[0].shows_in,
+        )
+
+
+def _text(row: dict[str, Any], scenario: Scenario) -> str:
+    """Two lines for a fault, one for its scenario."""
+    then = script_words(scenario.then or (Decode(),) * scenario.steps) or "nothing more"
+    return (
+        f"{row['id']:<18}{row['title']}\n"
+        f"{'':<18}seam {_names(row['seam'])}, tier {row['tier']}\n"
+        f"{'':<18}shown by: model {scenario.model}, {scenario.policy}, capacity "
+        f"{scenario.capacity}, prompt {scenario.prompt!r}, then {then}\n"
+    )
+
+
+def _names(seam: str | list[str]) -> str:
+    return seam if isinstance(seam, str) else ", ".join(seam)

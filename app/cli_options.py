@@ -1,0 +1,121 @@
+"""The options of the commands, and how each value is read."""
+
+import argparse
+import re
+from pathlib import Path
+
+from core.faults.catalog import find_faults
+from core.spec import DTYPE_NAMES, POLICY_NAMES, FaultUse
+
+TENSORS = ("logits", "attention")
+_FAULT_FORM = re.compile(
+    r"(?P<id>[^@:]+)(@(?P<first>\d+)(?P<range>-(?P<last>\d+)?)?)?(:layers=(?P<layers>\d+(,\d+)*))?"
+)
+_RUN_EPILOG = """\
+Without a prompt, --fault loads the run that shows the fault; options that are given override it.
+The exit status is 0 (done), 1 (--check found something wrong), 2 (unusable input), 3 (internal
+error) or 130 (interrupted).
+"""
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `kvscope run`. None stands for an option that is not given."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _RUN_EPILOG
+    add = parser.add_argument
+    add("--model", metavar="NAME|PATH", help="a model's name or folder (default: learned)")
+    prompt = parser.add_mutually_exclusive_group()
+    prompt.add_argument("--prompt", metavar="TEXT", help="the text to go on from")
+    prompt.add_argument(
+        "--prompt-ids", type=token_ids, metavar="1,2,3", help="the same as token ids"
+    )
+    add("--steps", type=whole_number, metavar="N", help="decode steps (default: 24)")
+    add("--policy", choices=POLICY_NAMES, help="what happens when there is no room")
+    add("--capacity", type=whole_number, metavar="C", help="slots (default: 128, or fewer)")
+    add("--sinks", type=whole_number, metavar="S", help="kept first tokens (default: 4)")
+    add("--reassign-positions", action="store_true", default=None, help="number tokens by rank")
+    add("--chunk", type=whole_number, metavar="N", help="tokens per prefill step")
+    add(
+        "--fault",
+        type=fault_use,
+        action="append",
+        default=[],
+        metavar="ID[@FROM[-TO]][:layers=0,2]",
+        help="switch a fault on, in these steps and layers (repeatable; see kvscope faults)",
+    )
+    add("--force-ids", type=token_ids, metavar="4,5,6", help="the first generated tokens")
+    add("--temperature", type=float, metavar="T", help="0 is greedy (default)")
+    add("--top-k", type=whole_number, metavar="K", help="sample among the K best")
+    add("--top-p", type=float, metavar="P", help="sample within this share of probability")
+    add("--seed", type=whole_number, metavar="S", help="of the sampling (default: 0)")
+    add("--device", help="auto, cpu, cuda, cuda:N or mps (default: cpu)")
+    add("--dtype", choices=DTYPE_NAMES, help="number type (default: float32)")
+    add(
+        "--trace", type=Path, metavar="FILE", help="write a full .kvtrace: all numbers of all steps"
+    )
+    add("--json", action="store_true", help="JSON Lines instead of an account")
+    add("--check", action="store_true", help="exit status 1 if any verdict is wrong")
+
+
+def add_export_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `kvscope export`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = (
+        "logits              [steps, vocabulary]; a row of NaN where nothing was computed\n"
+        "attention_00000     [layers, heads, new tokens, keys] of step 0, and so on\n"
+        "attention_tokens_00000          [keys] token index of each key, -1 where it holds none\n"
+        "attention_tokens_00000_layer_2  the same for a layer whose rows differ from layer 0's"
+    )
+    parser.add_argument("trace", type=Path, metavar="TRACE", help="a .kvtrace")
+    parser.add_argument(
+        "--tensors",
+        type=tensor_names,
+        default=TENSORS,
+        metavar="logits,attention",
+        help="what to write (default: both)",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.npz", help="where to")
+
+
+def whole_number(text: str) -> int:
+    """A whole number; its range is checked where its meaning is known."""
+    if not re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number (of up to 18 digits)")
+    return int(text)
+
+
+def token_ids(text: str) -> tuple[int, ...]:
+    """Token ids, separated by commas."""
+    if not re.fullmatch(r"\s*\d{1,18}\s*(,\s*\d{1,18}\s*)*", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of token ids such as 1,2,3")
+    return tuple(map(int, text.split(",")))
+
+
+def tensor_names(text: str) -> tuple[str, ...]:
+    """Names of what can be exported."""
+    names = tuple(text.split(","))
+    for name in names:
+        if name not in TENSORS:
+            raise argparse.ArgumentTypeError(f"{name!r} is not known; choose {','.join(TENSORS)}")
+    return names
+
+
+def fault_use(text: str) -> FaultUse:
+    """A fault with its steps (both included) and layers.
+
+    Raises:
+        FaultError: there is no such fault.
+    """
+    form = _FAULT_FORM.fullmatch(text)
+    if form is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not of the form ID, ID@FROM, ID@FROM-TO or ID@FROM-TO:layers=0,2"
+        )
+    find_faults(form["id"])
+    layers = form["layers"]
+    return FaultUse(
+        id=form["id"],
+        first_step=int(form["first"] or 0),
+        last_step=None if form["last"] is None else int(form["last"]),
+        layers=None if layers is None else tuple(map(int, layers.split(","))),
+    )

@@ -1,0 +1,124 @@
+"""What `kvscope run` prints: JSON lines as it goes, or an account at the end; and its progress."""
+
+import json
+import math
+import sys
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+from app.cli_account import account
+from core.model.tokenizer import Tokenizer
+from core.readouts.lines import end_line, run_line, step_line
+from core.spec import NewPrompt, Prefill, RunSpec
+from core.trace import Trace
+from core.verdict import StepVerdict
+
+_QUIET_S = 2.0
+_PAUSE_ON_TERMINAL_S, _PAUSE_ELSEWHERE_S = 0.2, 10.0
+
+
+class Printer(Protocol):
+    """Told what happens, in this order."""
+
+    def begin(self) -> None:
+        """The run begins."""
+        ...
+
+    def judged(self, verdicts: Sequence[StepVerdict]) -> None:
+        """The next steps were judged."""
+        ...
+
+    def end(self) -> None:
+        """The run is over, and all its steps are judged."""
+        ...
+
+
+class JsonPrinter:
+    """JSON Lines and nothing else."""
+
+    def __init__(self, trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer) -> None:
+        """Takes the growing trace and the growing list of its verdicts."""
+        self._trace = trace
+        self._verdicts = verdicts
+        self._tokenizer = tokenizer
+
+    def begin(self) -> None:
+        """The line of the run."""
+        _write_line(run_line(self._trace.spec, self._trace.model))
+
+    def judged(self, verdicts: Sequence[StepVerdict]) -> None:
+        """A line per step."""
+        for verdict in verdicts:
+            _write_line(step_line(self._trace.records, verdict, self._decode))
+        sys.stdout.flush()
+
+    def end(self) -> None:
+        """The line of the end."""
+        reason = self._trace.end or "cancelled"
+        _write_line(end_line(self._trace.records, self._verdicts, reason, self._decode))
+
+    def _decode(self, token_ids: Sequence[int]) -> str:
+        return self._tokenizer.decode(list(token_ids))
+
+
+class AccountPrinter:
+    """An account for a person, once the run is over."""
+
+    def __init__(self, trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer) -> None:
+        """Takes the growing trace and the growing list of its verdicts."""
+        self._trace = trace
+        self._verdicts = verdicts
+        self._tokenizer = tokenizer
+
+    def begin(self) -> None:
+        """Nothing yet."""
+
+    def judged(self, verdicts: Sequence[StepVerdict]) -> None:
+        """Nothing yet."""
+
+    def end(self) -> None:
+        """The account."""
+        for line in account(self._trace, self._verdicts, self._tokenizer):
+            sys.stdout.write(f"{line}\n")
+
+
+class Progress:
+    """Says on standard error how far a long run is."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        """Starts to count the time."""
+        self._n_steps = _n_steps(spec)
+        self._is_terminal = sys.stderr.isatty()
+        self._next_s = time.monotonic() + _QUIET_S
+        self._has_line = False
+
+    def at(self, n_done: int) -> None:
+        """So many steps are done."""
+        now_s = time.monotonic()
+        if now_s < self._next_s:
+            return
+        line = f"step {n_done} of {self._n_steps}"
+        sys.stderr.write(f"\r{line}" if self._is_terminal else f"{line}\n")
+        sys.stderr.flush()
+        self._has_line = True
+        self._next_s = now_s + (_PAUSE_ON_TERMINAL_S if self._is_terminal else _PAUSE_ELSEWHERE_S)
+
+    def done(self) -> None:
+        """Leave the terminal's line as it was."""
+        if self._has_line and self._is_terminal:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _n_steps(spec: RunSpec) -> int:
+    """Steps of the run if nothing ends it early: one per request, and per chunk of a prompt."""
+    lengths = (
+        len(request.token_ids) if isinstance(request, Prefill | NewPrompt) else 1
+        for request in spec.all_requests
+    )
+    return sum(math.ceil(length / (spec.chunk or length)) for length in lengths)
+
+
+def _write_line(line: dict[str, object]) -> None:
+    sys.stdout.write(f"{json.dumps(line, allow_nan=False)}\n")

@@ -1,0 +1,93 @@
+"""`kvscope run`: decode without a window."""
+
+import argparse
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from app.cli_output import AccountPrinter, JsonPrinter, Printer, Progress
+from app.cli_spec import model_name, scenario_of, spec_of
+from core.judge import Judge
+from core.model.loading import load_model
+from core.session import Session
+from core.tracefile import save_trace
+from core.verdict import StepVerdict
+from core.whole_files import check_writable
+
+DONE, CHECK_FAILED, INTERRUPTED = 0, 1, 130
+_SMALLEST_BATCH = 32
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry `kvscope run` out.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        CoreError: input that cannot be used.
+        BrokenPipeError: whoever read the output has left; the trace is written all the same.
+    """
+    scenario = scenario_of(arguments)
+    path: Path | None = arguments.trace
+    if path is not None:
+        check_writable(path)
+    loaded = load_model(model_name(arguments, scenario))
+    session = Session(spec_of(arguments, scenario, loaded), loaded)
+    trace, judge = session.trace, Judge(session.trace, loaded)
+    kind = JsonPrinter if arguments.json else AccountPrinter
+    printer: Printer = kind(trace, judge.verdicts, loaded.tokenizer)
+    reader_left: BrokenPipeError | None = None
+    try:
+        printer.begin()
+        _decode(session, judge, printer.judged)
+    except BrokenPipeError as left:
+        reader_left, trace.end = left, trace.end or "cancelled"
+    if path is not None:
+        save_trace(path, trace, full=True, verdicts=judge.verdicts)
+    if reader_left is not None:
+        raise reader_left
+    printer.end()
+    if trace.end == "cancelled":
+        return INTERRUPTED
+    is_wrong = any(verdict.is_wrong for verdict in judge.verdicts)
+    return CHECK_FAILED if arguments.check and is_wrong else DONE
+
+
+def _decode(session: Session, judge: Judge, report: Callable[[list[StepVerdict]], None]) -> None:
+    """Run to the end, or until Ctrl-C.
+
+    Verdicts cost a forward over the whole run, whenever they are asked for: so batches grow.
+    """
+    trace, cancel, progress = session.trace, threading.Event(), Progress(session.trace.spec)
+    with _ctrl_c_sets(cancel):
+        while not cancel.is_set() and session.advance() is not None:
+            n_judged = len(judge.verdicts)
+            progress.at(len(trace.records))
+            if len(trace.records) - n_judged >= max(_SMALLEST_BATCH, n_judged):
+                report(judge.update())
+        trace.end = trace.end or "cancelled"
+        progress.done()
+        report(judge.update())
+
+
+@contextmanager
+def _ctrl_c_sets(cancel: threading.Event) -> Iterator[None]:
+    """The first Ctrl-C is looked at between two steps; the second one interrupts at once."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if cancel.is_set():
+            raise KeyboardInterrupt
+        cancel.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may handle signals
+        return
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,106 @@
+"""From the options of `kvscope run` to a run specification."""
+
+import argparse
+from dataclasses import replace
+from typing import Any
+
+from core.errors import SpecError
+from core.faults.catalog import find_faults
+from core.faults.fault import Scenario
+from core.model.devices import resolve_device
+from core.model.loading import LoadedModel
+from core.spec import FaultUse, RunSpec
+
+DEFAULT_MODEL = "learned"
+DEFAULT_CAPACITY = 128
+DEFAULT_SINKS = 4
+_TAKEN_AS_THEY_ARE = (
+    "model",
+    "steps",
+    "policy",
+    "capacity",
+    "sinks",
+    "reassign_positions",
+    "chunk",
+    "force_ids",
+    "temperature",
+    "top_k",
+    "top_p",
+    "seed",
+    "dtype",
+)
+
+
+def scenario_of(arguments: argparse.Namespace) -> Scenario | None:
+    """The run that shows the first fault; None where a prompt was given.
+
+    Raises:
+        SpecError: there is neither a prompt nor a fault, or the prompt is empty.
+    """
+    if arguments.prompt == "":
+        raise SpecError("--prompt '' is empty; give at least one character")
+    if arguments.prompt is not None or arguments.prompt_ids is not None:
+        return None
+    if not arguments.fault:
+        raise SpecError(
+            "there is no prompt; give --prompt TEXT, --prompt-ids 1,2,3, or --fault ID alone"
+        )
+    first: FaultUse = arguments.fault[0]
+    return find_faults(first.id)[0].shows_in
+
+
+def model_name(arguments: argparse.Namespace, scenario: Scenario | None) -> str:
+    """The name or folder of the model to load."""
+    if arguments.model is not None:
+        return arguments.model
+    return DEFAULT_MODEL if scenario is None else scenario.model
+
+
+def spec_of(
+    arguments: argparse.Namespace, scenario: Scenario | None, loaded: LoadedModel
+) -> RunSpec:
+    """The run specification that the options ask for.
+
+    Raises:
+        SpecError: a value that cannot be used; the message says what would do.
+        DeviceError: a device that is not there.
+    """
+    given = _given(arguments)
+    base: dict[str, Any] = {"model": model_name(arguments, scenario)}
+    if scenario is not None:
+        shown = replace(scenario.spec(loaded.tokenizer.encode), **base)
+        # Steps that are asked for take the place of the scenario's own requests.
+        spec = replace(shown, **given, requests=None if "steps" in given else shown.requests)
+    else:
+        limit = loaded.config.position_limit or DEFAULT_CAPACITY
+        base["capacity"] = min(DEFAULT_CAPACITY, limit)
+        base["prompt_ids"] = _prompt_ids(arguments, loaded)
+        spec = RunSpec(**{**base, **given})
+    _check_room(spec)
+    return spec
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that were given, by the names of `RunSpec`."""
+    given = {name: getattr(arguments, name) for name in _TAKEN_AS_THEY_ARE}
+    given = {name: value for name, value in given.items() if value is not None}
+    if given.get("policy") == "sinks":
+        given.setdefault("sinks", DEFAULT_SINKS)
+    if arguments.device is not None:
+        given["device"] = str(resolve_device(arguments.device))
+    return {**given, "faults": tuple(arguments.fault)}
+
+
+def _prompt_ids(arguments: argparse.Namespace, loaded: LoadedModel) -> tuple[int, ...]:
+    if arguments.prompt_ids is not None:
+        return arguments.prompt_ids
+    return loaded.tokenizer.encode(arguments.prompt)
+
+
+def _check_room(spec: RunSpec) -> None:
+    n = len(spec.prompt_ids)
+    if spec.policy == "refuse" and n > spec.capacity:
+        raise SpecError(
+            f"the prompt has {n} tokens, but a cache of {spec.capacity} slots refuses more; "
+            f"choose --capacity {n} or above, a shorter prompt, or another --policy"
+        )

@@ -1,0 +1,1 @@
+"""The panels around the run: what each one shows, and when it is refreshed."""

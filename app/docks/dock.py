@@ -1,0 +1,140 @@
+"""A panel with a quiet frame, and one that shows a readout of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QDockWidget,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QToolButton,
+    QWidget,
+)
+
+from app.docks.keys import keep_plain_keys
+from app.icons import icon
+from app.theme import Theme
+
+if TYPE_CHECKING:
+    from app.docks.registry import DockSpec
+    from core.readouts.run_view import RunView
+
+
+class Dock(QDockWidget):
+    """A panel that can be moved, floated, closed and brought back from the menu."""
+
+    def __init__(self, id: str, title: str, content: QWidget, theme: Theme) -> None:
+        """Takes what it shows."""
+        super().__init__(title)
+        self.setObjectName(f"dock-{id}")
+        self.setTitleBarWidget(self._title_bar(title, theme))
+        self.setWidget(content)
+
+    def event(self, event: QEvent) -> bool:
+        """A floating panel is a window of its own: there, too, controls keep their plain keys."""
+        return keep_plain_keys(event) or super().event(event)
+
+    def _title_bar(self, title: str, theme: Theme) -> QWidget:
+        bar = QWidget()
+        bar.setFixedHeight(theme.title_px)
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(theme.margin_px + 2, 0, 2, 0)
+        row.setSpacing(0)
+        label = QLabel(title)
+        label.setFont(theme.sans(px=theme.small_px + 1, is_bold=True))
+        row.addWidget(label, 1)
+        float_button = _title_button("float", f"Float {title}", theme)
+        float_button.clicked.connect(self._float)
+        close_button = _title_button("close", f"Close {title}", theme)
+        close_button.clicked.connect(self.close)
+        row.addWidget(float_button)
+        row.addWidget(close_button)
+        return bar
+
+    @Slot()
+    def _float(self) -> None:
+        self.setFloating(not self.isFloating())
+
+
+class ReadoutDock(Dock):
+    """Shows one readout. While hidden it does nothing, and remembers the newest view only."""
+
+    selected = Signal(object)
+
+    def __init__(self, spec: DockSpec, theme: Theme) -> None:
+        """Says what will be seen here; `fill` makes it."""
+        self.spec = spec
+        self._theme = theme
+        self._readout: Callable[[RunView], Any] | None = None
+        self._pending: RunView | None = None
+        self._is_seen = False
+        super().__init__(spec.id, spec.title, _promise(spec.about), theme)
+        self.visibilityChanged.connect(self._on_visibility)
+
+    @property
+    def content(self) -> Any:  # noqa: ANN401  (each view takes a readout of its own kind)
+        """The widget that shows the readout."""
+        return self.widget()
+
+    def fill(self) -> None:
+        """Import and make what is shown here."""
+        panel = self.spec.load()
+        view = panel.build(self._theme)
+        view.selected.connect(self.selected)
+        self._readout = panel.readout
+        self.setWidget(view)
+
+    def show_view(self, view: RunView) -> None:
+        """Show this now, or when the panel is next seen."""
+        self._pending = view
+        if self._is_seen:
+            self._show_pending()
+
+    @Slot(bool)
+    def _on_visibility(self, is_seen: bool) -> None:  # noqa: FBT001  (a signal of Qt)
+        self._is_seen = is_seen
+        if is_seen:
+            self._show_pending()
+
+    def _show_pending(self) -> None:
+        view, self._pending = self._pending, None
+        if view is not None and self._readout is not None:
+            self.content.show_readout(self._readout(view))
+
+
+class FormScroll(QScrollArea):
+    """A form that can be scrolled where the window is too low for it."""
+
+    def __init__(self, form: QWidget) -> None:
+        """Takes the form."""
+        super().__init__()
+        self.setWidget(form)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+
+def _promise(about: str) -> QLabel:
+    label = QLabel(about)
+    label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    label.setWordWrap(True)
+    label.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+    return label
+
+
+def _title_button(name: str, tooltip: str, theme: Theme) -> QAbstractButton:
+    button = QToolButton()
+    button.setIcon(icon(name, theme))
+    button.setAutoRaise(True)
+    button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    button.setToolTip(tooltip)
+    button.setAccessibleName(tooltip)
+    button.setFixedSize(theme.title_px, theme.title_px - 2)
+    return button

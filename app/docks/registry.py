@@ -1,0 +1,104 @@
+"""The panels that show a readout of the run. A new one is one entry here, and what it loads.
+
+Views and readouts are imported when the engine is there: they need torch and pyqtgraph, and the
+window shows before either is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from app.theme import Theme
+
+if TYPE_CHECKING:
+    from core.readouts.run_view import RunView
+
+Area = Literal["centre", "bottom"]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What a panel holds.
+
+    Attributes:
+        readout: what is shown, from a view of the run.
+        build: makes the widget that shows it: `show_readout(readout)`, and a signal `selected`
+            that carries a Selection.
+    """
+
+    readout: Callable[[RunView], Any]
+    build: Callable[[Theme], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DockSpec:
+    """One panel.
+
+    Attributes:
+        id: its name in saved layouts.
+        title: sentence case.
+        area: where it stands at first.
+        share: its part of the height of its area at first.
+        about: what will be seen in it, shown until there is something to see.
+        load: imports what it holds.
+    """
+
+    id: str
+    title: str
+    area: Area
+    share: int
+    about: str
+    load: Callable[[], Panel]
+
+
+def _tokens() -> Panel:
+    from app.views.tokens import TokensView
+    from core.readouts.tokens import tokens_readout
+
+    return Panel(tokens_readout, TokensView)
+
+
+def _cache() -> Panel:
+    from app.views.cache import CacheView
+    from core.readouts.cache import cache_readout
+
+    return Panel(cache_readout, CacheView)
+
+
+def _mask() -> Panel:
+    from app.views.mask import MaskView
+    from core.readouts.mask import mask_readout
+
+    return Panel(mask_readout, MaskView)
+
+
+def _attention() -> Panel:
+    from app.views.attention import AttentionView
+    from core.readouts.attention import attention_readout
+
+    return Panel(attention_readout, AttentionView)
+
+
+def _timeline() -> Panel:
+    from app.views.timeline import TimelineView
+    from core.readouts.timeline import timeline_readout
+
+    return Panel(timeline_readout, TimelineView)
+
+
+DOCKS: tuple[DockSpec, ...] = (
+    DockSpec(
+        "tokens",
+        "Tokens",
+        "centre",
+        3,
+        "The text so far, the right next tokens, and the run without faults",
+        _tokens,
+    ),
+    DockSpec("cache", "Cache", "centre", 4, "What each slot really holds", _cache),
+    DockSpec("mask", "Mask", "centre", 3, "Which tokens a query sees, and should see", _mask),
+    DockSpec("attention", "Attention", "centre", 7, "Where each head looks", _attention),
+    DockSpec("timeline", "Timeline", "bottom", 1, "How far each step is from right", _timeline),
+)

@@ -1,0 +1,225 @@
+"""Lays the panels out and joins them to the run; no logic of its own."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QToolBar, QWidget
+
+from app.about import about_box
+from app.action_set import ActionSet
+from app.actions import ACTIONS
+from app.docks.dock import Dock, FormScroll, ReadoutDock
+from app.docks.keys import keep_plain_keys
+from app.docks.registry import DockSpec
+from app.draft import Draft
+from app.faults_panel import FaultsPanel
+from app.icons import icon
+from app.layout import arrange
+from app.message_bar import MessageBar
+from app.messages import Failed, Ready
+from app.preferences import Preferences, layout_version
+from app.reasons import STARTING
+from app.run_control import Notice, RunControl
+from app.settings_panel import SettingsPanel
+from app.step_line import step_line
+from app.theme import Theme
+from app.transport import StepBar, TransportBar
+
+LEAST_SIZE = (1024, 640)
+FIRST_SIZE = (1440, 900)
+SUFFIX = ".kvtrace"
+TRACES = f"Traces (*{SUFFIX})"
+SMALL = f"Small: made again on opening (*{SUFFIX})"
+FULL = f"Full: with every number (*{SUFFIX})"
+
+
+class MainWindow(QMainWindow):
+    """The one window."""
+
+    closed = Signal()
+
+    def __init__(
+        self,
+        control: RunControl,
+        dock_specs: Iterable[DockSpec],
+        theme: Theme,
+        preferences: Preferences,
+    ) -> None:
+        """Build every panel and join it to `control`."""
+        super().__init__()
+        self.control = control
+        self._theme = theme
+        self._preferences = preferences
+        self.setWindowTitle("kvscope")
+        self.setWindowIcon(icon("kvscope", theme))
+        self.setMinimumSize(*LEAST_SIZE)
+        self.actions_by_id = ActionSet(ACTIONS, self, theme)
+        self.setup = SettingsPanel(theme)
+        self.faults = FaultsPanel(theme)
+        self.transport = TransportBar(self.actions_by_id.actions, theme)
+        self.step_bar = StepBar(theme)
+        self.message_bar = MessageBar(theme)
+        self._engine_state = QLabel(f"{STARTING}…")
+        self.panels = self._make_panels()
+        self.readout_docks = tuple(ReadoutDock(spec, theme) for spec in dock_specs)
+        self._refresh_timer = QTimer(self)
+        self._refresh_timer.setSingleShot(True)
+        self._make_bars()
+        self._make_menus()
+        self._connect()
+        self._restore()
+        self._show_draft(control.draft)
+        self.step_bar.say(f"{STARTING}…")
+        self._show_situation()
+
+    def event(self, event: QEvent) -> bool:
+        """Plain keys stay with the control that has the focus."""
+        return keep_plain_keys(event) or super().event(event)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Remember the layout; whoever made the window ends the run."""
+        self._preferences.keep_window(self.saveGeometry(), self.saveState(layout_version()))
+        self._preferences.save()
+        super().closeEvent(event)
+        self.closed.emit()
+
+    @Slot(object)
+    def show_notice(self, notice: Notice) -> None:
+        """Show a line above the panels."""
+        self.message_bar.show_notice(notice)
+
+    @Slot()
+    def reset_layout(self) -> None:
+        """Arrange the panels as at the first start."""
+        arrange(self, self.panels, self.readout_docks)
+
+    def open_file(self) -> None:
+        """Ask for a trace and open it."""
+        path, _ = QFileDialog.getOpenFileName(self, "Open trace", "", TRACES)
+        if path:
+            self.control.open_trace(Path(path))
+
+    def save_file(self) -> None:
+        """Ask for a place and save the run there."""
+        path, kind = QFileDialog.getSaveFileName(self, "Save trace", "", f"{SMALL};;{FULL}")
+        if path:
+            named = Path(path) if Path(path).suffix else Path(path + SUFFIX)
+            self.control.save_trace(named, full=kind == FULL)
+
+    def show_about(self) -> None:
+        """Say what this program is, in a window that blocks nothing."""
+        about_box(self).show()
+
+    def leave(self) -> None:
+        """Close the window."""
+        self.close()
+
+    def _make_panels(self) -> tuple[Dock, ...]:
+        setup = Dock("setup", "Setup", FormScroll(self.setup), self._theme)
+        faults = Dock("faults", "Faults", self.faults, self._theme)
+        return setup, faults
+
+    def _make_bars(self) -> None:
+        for name, content in (("Transport", self.transport), ("Step", self.step_bar)):
+            self._add_bar(name, content)
+        self._place_bar("Message", self.message_bar)
+        self.statusBar().setSizeGripEnabled(False)
+        self.statusBar().addPermanentWidget(self._engine_state)
+
+    def _add_bar(self, name: str, content: QWidget) -> None:
+        bar = QToolBar(name)
+        bar.addWidget(content)
+        self._place_bar(name, bar)
+
+    def _place_bar(self, name: str, bar: QToolBar) -> None:
+        bar.setObjectName(f"bar-{name.lower()}")
+        bar.setMovable(False)
+        bar.toggleViewAction().setVisible(False)
+        self.addToolBar(bar)
+        self.addToolBarBreak()
+
+    def _make_menus(self) -> None:
+        self.menus = self.actions_by_id.fill(self.menuBar())
+        for action in self.actions_by_id.actions.values():
+            self.addAction(action)
+        for dock in (*self.panels, *self.readout_docks):
+            self.menus["View"].addAction(dock.toggleViewAction())
+
+    def _restore(self) -> None:
+        self.resize(*FIRST_SIZE)
+        arrange(self, self.panels, self.readout_docks)
+        if not self._preferences.geometry.isEmpty():
+            self.restoreGeometry(self._preferences.geometry)
+            self.restoreState(self._preferences.layout, layout_version())
+        self.message_bar.hide()
+
+    # What the run tells.
+
+    def _connect(self) -> None:
+        control = self.control
+        control.ready.connect(self._on_ready)
+        control.situation_changed.connect(self._refresh_soon)
+        control.draft_loaded.connect(self._show_draft)
+        control.run_started.connect(self._on_run_started)
+        control.misfit.connect(self._on_misfit)
+        control.noticed.connect(self.show_notice)
+        self._refresh_timer.timeout.connect(self._refresh)
+        self.setup.edited.connect(control.set_up)
+        self.faults.ticked.connect(control.set_faults)
+        self.faults.scenario_wanted.connect(control.show_fault)
+        self.transport.step_wanted.connect(control.go_to)
+        self.transport.speed_wanted.connect(control.player.set_speed)
+        for dock in self.readout_docks:
+            dock.selected.connect(control.cursor.select)
+
+    @Slot(object)
+    def _on_ready(self, message: Ready) -> None:
+        for dock in self.readout_docks:
+            dock.fill()
+        self.setup.show_devices(message.devices)
+        self._engine_state.setText(f"torch {message.version} · {', '.join(message.devices)}")
+
+    @Slot()
+    def _on_run_started(self) -> None:
+        self.setup.clear_errors()
+        self.faults.clear_error()
+        self.message_bar.clear_notice()
+
+    @Slot(object)
+    def _on_misfit(self, message: Failed) -> None:
+        if message.place == "faults":
+            self.faults.show_error(message.message)
+        elif message.place is not None and self.setup.has_place(message.place):
+            self.setup.show_error(message.place, message.message)
+        else:
+            self.show_notice(Notice(message.message))
+
+    @Slot(object)
+    def _show_draft(self, draft: Draft) -> None:
+        self.setup.show_draft(draft)
+        self.faults.show_faults(tuple(use.id for use in draft.faults))
+
+    @Slot()
+    def _refresh_soon(self) -> None:
+        if not self._refresh_timer.isActive():
+            self._refresh_timer.start()
+
+    @Slot()
+    def _refresh(self) -> None:
+        """Once per turn of the event loop, however much has changed in it."""
+        self._show_situation()
+        view = self.control.cursor.view()
+        if view is None:
+            return
+        self.step_bar.show_line(step_line(view, self.control.cursor.end))
+        for dock in self.readout_docks:
+            dock.show_view(view)
+        self.control.player.painted()
+
+    def _show_situation(self) -> None:
+        situation = self.control.situation()
+        self.actions_by_id.update(situation)
+        self.transport.show_steps(situation.n_records, situation.step)
+        self.transport.show_speed(self.control.player.speed)

@@ -1,0 +1,68 @@
+"""Why a command cannot be done now, in words; None where it can."""
+
+from app.run_control import Situation
+
+Reason = str | None
+STARTING = "the engine is starting"
+NO_STEP = "there is no step yet"
+END_WORDS = {
+    "refused": "the cache refused the next token; choose another policy or a larger capacity",
+    "end_of_text": "the model ended its text",
+    "position_limit": "the model has no further position",
+    "steps": "all steps are done",
+    "cancelled": "it was stopped",
+}
+
+
+def no_step(situation: Situation) -> Reason:
+    """There is no step to look at."""
+    if situation.n_records == 0:
+        return NO_STEP if situation.is_ready else STARTING
+    return None
+
+
+def no_way_back(situation: Situation) -> Reason:
+    """There is no earlier step."""
+    at_start = "this is the first step" if situation.step == 0 else None
+    return no_step(situation) or at_start
+
+
+def no_way_on(situation: Situation) -> Reason:
+    """There is no later step, and none can be made."""
+    if situation.n_records and situation.is_at_newest and situation.end is not None:
+        return f"the run is over: {END_WORDS[situation.end]}"
+    return no_step(situation)
+
+
+def no_newer(situation: Situation) -> Reason:
+    """The newest step is looked at."""
+    at_end = "this is the newest step" if situation.is_at_newest else None
+    return no_step(situation) or at_end
+
+
+def cannot_play(situation: Situation) -> Reason:
+    """Nothing would follow."""
+    return None if situation.is_playing else no_way_on(situation)
+
+
+def nothing_wrong(situation: Situation) -> Reason:
+    """No step is known to be wrong."""
+    if situation.first_wrong is not None:
+        return None
+    known = "no step of this run is wrong" if situation.is_judged else "verdicts are pending"
+    return no_step(situation) or known
+
+
+def nothing_runs(situation: Situation) -> Reason:
+    """There is nothing to stop."""
+    return None if situation.is_playing or situation.is_busy else "nothing is running"
+
+
+def not_ready(situation: Situation) -> Reason:
+    """The engine cannot be asked yet."""
+    return None if situation.is_ready else STARTING
+
+
+def never(situation: Situation) -> Reason:
+    """Always possible."""
+    return None

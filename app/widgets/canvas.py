@@ -1,0 +1,80 @@
+"""A surface that draws itself, and answers what is under the mouse."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from app.theme import Theme
+from core.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What is at a place.
+
+    Attributes:
+        tip: its numbers in full, one line each.
+        selection: what a click there chooses; None: nothing.
+    """
+
+    tip: str
+    selection: Selection | None
+
+
+class Canvas(QWidget):
+    """Sub-classes draw in `draw` and answer in `hit`; both in logical pixels."""
+
+    picked = Signal(object)
+
+    def __init__(self, theme: Theme, name: str, least_height: int) -> None:
+        """Takes the name that a screen reader says."""
+        super().__init__()
+        self.theme = theme
+        self.setAccessibleName(name)
+        self.setMouseTracking(True)
+        self.setMinimumHeight(least_height)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    def draw(self, painter: QPainter) -> None:
+        """Draw everything; the ground is painted already."""
+
+    def hit(self, at: QPointF) -> Hit | None:
+        """What is at a place; None: nothing."""
+        return None
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Ground, contents, and a ring when the keyboard is here."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self.theme.paper)
+        painter.setFont(self.theme.mono(px=self.theme.small_px))
+        self.draw(painter)
+        if self.hasFocus() and self.window().isActiveWindow():
+            painter.setPen(QPen(self.theme.new, 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+        painter.end()
+
+    def event(self, event: QEvent) -> bool:
+        """Numbers in full where the mouse rests."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            found = self.hit(QPointF(event.pos()))
+            QToolTip.showText(event.globalPos(), found.tip if found else "", self)
+            return True
+        return super().event(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A click chooses what is there."""
+        found = self.hit(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and found and found.selection:
+            self.picked.emit(found.selection)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Show by the mouse's shape what can be clicked."""
+        found = self.hit(event.position())
+        can_click = found is not None and found.selection is not None
+        self.setCursor(
+            Qt.CursorShape.PointingHandCursor if can_click else Qt.CursorShape.ArrowCursor
+        )

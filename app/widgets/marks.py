@@ -1,0 +1,83 @@
+"""Cells, glyphs and hatches, each with one meaning in all views."""
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPolygonF
+
+from app.theme import Theme
+
+GLYPH_PX = 10
+FRAME_PX = 6
+
+
+def fill(painter: QPainter, cell: QRectF, colour: QColor) -> None:
+    """A plain cell."""
+    painter.fillRect(cell, colour)
+
+
+def outline(
+    painter: QPainter,
+    cell: QRectF,
+    colour: QColor,
+    *,
+    px: float = 1.0,
+    style: Qt.PenStyle = Qt.PenStyle.SolidLine,
+) -> None:
+    """A frame inside the cell's edge."""
+    painter.setPen(QPen(colour, px, style, Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.MiterJoin))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    half = px / 2
+    painter.drawRect(cell.adjusted(half, half, -half, -half))
+
+
+def hatch(painter: QPainter, cell: QRectF, colour: QColor) -> None:
+    """Slanted lines."""
+    painter.fillRect(cell, QBrush(colour, Qt.BrushStyle.BDiagPattern))
+
+
+def glyph(painter: QPainter, cell: QRectF, sign: str, colour: QColor, theme: Theme) -> None:
+    """A sign in the middle of a cell, where there is room for it."""
+    if min(cell.width(), cell.height()) < GLYPH_PX:
+        return
+    px = int(min(theme.mono_px, cell.height() - 1, cell.width() + 2))
+    painter.setFont(theme.mono(px=px, is_bold=True))
+    painter.setPen(colour)
+    painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, sign)
+
+
+def corner(painter: QPainter, cell: QRectF, colour: QColor) -> None:
+    """A triangle in the upper right corner."""
+    size = min(7.0, cell.width() / 2, cell.height() / 2)
+    right, top = cell.right(), cell.top()
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour)
+    painter.drawPolygon(
+        QPolygonF([QPointF(right - size, top), QPointF(right, top), QPointF(right, top + size)])
+    )
+
+
+def chosen(painter: QPainter, cell: QRectF, theme: Theme) -> None:
+    """The frame of what is selected: two pixels with a halo of paper."""
+    outline(painter, cell.adjusted(-2, -2, 2, 2), theme.paper, px=4)
+    outline(painter, cell.adjusted(-1, -1, 1, 1), theme.new, px=2)
+
+
+def label(
+    painter: QPainter,
+    place: QRectF,
+    text: str,
+    colour: QColor,
+    align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignCenter,
+) -> None:
+    """Text in the painter's font, shortened where it does not fit."""
+    shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(place.width()))
+    painter.setPen(colour)
+    painter.drawText(place, align | Qt.AlignmentFlag.AlignVCenter, shown)
+
+
+def gutter_name(
+    painter: QPainter, theme: Theme, top: float, height: float, width: float, text: str
+) -> None:
+    """The name of a row, right-aligned at the left edge."""
+    painter.setFont(theme.sans(px=theme.small_px))
+    place = QRectF(theme.margin_px, top, width - theme.margin_px - 6, height)
+    label(painter, place, text, theme.dim, Qt.AlignmentFlag.AlignRight)

@@ -1,0 +1,123 @@
+"""Opens the window. The engine is loaded afterwards, in its own thread."""
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from types import TracebackType
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QApplication
+
+from app.backend import TorchBackend
+from app.docks.registry import DOCKS
+from app.draft import Draft
+from app.fonts import load_fonts
+from app.main_window import MainWindow
+from app.options import WindowOptions
+from app.preferences import Preferences
+from app.run_control import Goal, Notice, RunControl
+from app.theme import apply_theme, choose_theme
+from core.errors import CoreError
+from core.faults.catalog import find_faults
+from core.faults.scenarios import ROOMY
+
+SWITCH_INTERVAL_S = 0.001
+CLOSE_LIMIT_MS = 10_000
+UNUSABLE_INPUT = 2
+
+
+class FaultReporter(QObject):
+    """Takes exceptions that nobody caught, from any thread, and tells the window."""
+
+    reported = Signal(object)
+
+    def install(self) -> None:
+        """Become the hook of the interpreter and of its threads."""
+        sys.excepthook = self._report
+        threading.excepthook = self._report_thread
+
+    def uninstall(self) -> None:
+        """Put Python's own hooks back."""
+        sys.excepthook = sys.__excepthook__
+        threading.excepthook = threading.__excepthook__
+
+    def _report(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        sys.__excepthook__(kind, error, trace)
+        details = "".join(traceback.format_exception(kind, error, trace))
+        text = f"something went wrong inside kvscope: {kind.__name__}: {error}"
+        self.reported.emit(Notice(text, details))
+
+    def _report_thread(self, caught: threading.ExceptHookArgs) -> None:
+        if caught.exc_value is not None:
+            self._report(caught.exc_type, caught.exc_value, caught.exc_traceback)
+
+
+def main(options: WindowOptions) -> int:
+    """Show the window until it is closed.
+
+    Returns:
+        The exit status: 0, or 2 where an option cannot be used.
+    """
+    try:
+        draft = _first_draft(options)
+    except CoreError as error:
+        print(f"kvscope: {error}", file=sys.stderr)  # noqa: T201  (the command line's answer)
+        return UNUSABLE_INPUT
+    # The default of 5 ms lets a thread of Python code hold up painting noticeably.
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    # Ctrl+C in the terminal ends the program: Qt's event loop never returns to Python for it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    QApplication.setApplicationName("kvscope")
+    application = QApplication.instance() or QApplication(sys.argv[:1])
+    assert isinstance(application, QApplication)  # noqa: S101  (nothing else makes one)
+    return _show(application, options, draft)
+
+
+def _show(application: QApplication, options: WindowOptions, draft: Draft) -> int:
+    load_fonts(application)
+    preferences = _preferences(options)
+    theme = choose_theme(preferences.theme, application)
+    apply_theme(application, theme)
+    reporter = FaultReporter()
+    reporter.install()
+    control = RunControl(TorchBackend, draft)
+    window = MainWindow(control, DOCKS, theme, preferences)
+    reporter.reported.connect(window.show_notice, Qt.ConnectionType.QueuedConnection)
+    window.show()
+    control.begin(*_first_steps(options), file=options.file)
+    status = application.exec()
+    reporter.uninstall()
+    if not control.close(CLOSE_LIMIT_MS):
+        # Qt aborts the process when a running thread is destroyed; the layout is saved by now.
+        os._exit(status)
+    return status
+
+
+def _preferences(options: WindowOptions) -> Preferences:
+    preferences = Preferences()
+    if options.reset_settings:
+        preferences.forget_all()
+    if options.reset_layout:
+        preferences.forget_layout()
+    if options.theme is not None:
+        preferences.theme = options.theme
+    return preferences
+
+
+def _first_draft(options: WindowOptions) -> Draft:
+    faults = tuple(fault.id for id in options.faults for fault in find_faults(id))
+    scenario = find_faults(faults[0])[0].shows_in if faults else ROOMY
+    return Draft.of_scenario(scenario, faults)
+
+
+def _first_steps(options: WindowOptions) -> tuple[int | None, Goal, int | None]:
+    """How many steps to make at the start, and where to look."""
+    if options.step is not None:
+        return options.step + 1, "newest", options.step
+    if options.faults:
+        return None, "first wrong", None
+    return 1, "newest", None

@@ -1,0 +1,109 @@
+"""What a query should see, and what it sees in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.arrays import ABSENT, BoolArray, IntArray, frozen
+from core.policy_oracle import Expected
+from core.readouts.words import plural, ranges
+from core.record import LayerRecord, StepRecord
+
+if TYPE_CHECKING:
+    from core.readouts.run_view import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class RightToSee:
+    """What the policy lets each of the T computed tokens see; None: not judged."""
+
+    readable: tuple[tuple[int, ...] | None, ...]
+    has_loose_rows: bool
+
+    @classmethod
+    def of(cls, record: StepRecord, expected: Expected | None) -> RightToSee:
+        """What is expected of a step; None: there is no verdict yet."""
+        n = len(record.slots)
+        if expected is None or not expected.readable:
+            return cls((None,) * n, has_loose_rows=False)
+        judged = expected.readable[-(n - record.n_recomputed) :]
+        unjudged = (None,) * (n - len(judged))
+        return cls((*unjudged, *judged), expected.length > len(expected.live))
+
+    def matrix(self, claimed: IntArray) -> tuple[BoolArray, BoolArray]:
+        """[T, S] whether each query should see each claimed token, and [T] whether that is said."""
+        right = np.zeros((len(self.readable), len(claimed)), dtype=np.bool_)
+        size = 1 + max(int(claimed.max(initial=0)), *(r[-1] for r in self.readable if r), 0)
+        for i, readable in enumerate(self.readable):
+            if readable is None:
+                continue
+            table = np.zeros(size, dtype=np.bool_)
+            table[list(readable)] = True
+            right[i] = np.where(claimed == ABSENT, self.has_loose_rows, table[claimed])
+        is_judged = np.array([readable is not None for readable in self.readable], dtype=np.bool_)
+        return frozen(right), frozen(is_judged)
+
+
+class Speaker:
+    """Says in words what the query looked at sees."""
+
+    def __init__(
+        self,
+        view: RunView,
+        told: LayerRecord,
+        is_unwritten: BoolArray,
+        readable: tuple[int, ...] | None,
+        query: int,
+    ) -> None:
+        self._readable = readable
+        self._is_pending = view.selection.step not in view.verdicts
+        self._mask, self._row_token = told.plan.mask[query], told.row_token
+        self._weights = told.weights[view.selection.head, query]
+        self._where = f"(layer {view.selection.layer}, head {view.selection.head})"
+        self._is_unwritten = is_unwritten
+        # Where the policy renumbers, a token's place in the text is no position id of it.
+        is_renumbered = view.spec.policy == "reprefill" or view.spec.reassign_positions
+        self._noun = "token" if is_renumbered else "position"
+
+    def sentence(self) -> str:
+        """Rows without a token first, then tokens."""
+        return "; ".join([*self._rows_without_token(), *self._sees()])
+
+    def _rows_without_token(self) -> Iterator[str]:
+        unwritten = self._mask & self._is_unwritten
+        if unwritten.any():
+            n_rows, n_written = len(self._mask), int((~self._is_unwritten).sum())
+            yield f"reads {n_rows} rows, {n_written} written"
+            yield f"{self._share(unwritten)} of the weight on rows never written {self._where}"
+        loose = self._mask & (self._row_token == ABSENT) & ~self._is_unwritten
+        if loose.any():
+            yield f"reads {plural(int(loose.sum()), 'row')} without a token"
+            yield f"{self._share(loose)} of the weight there {self._where}"
+
+    def _sees(self) -> Iterator[str]:
+        found = self._row_token[self._mask]
+        tokens = set(found[found != ABSENT].tolist())
+        if self._readable is None:
+            yield f"sees {self._named(tokens)}"
+            yield "not judged yet" if self._is_pending else "not judged"
+            return
+        right = set(self._readable)
+        seen, blind, leaks = tokens & right, right - tokens, tokens - right
+        yield f"sees {len(seen)} of {len(right)}: {self._named(seen)}"
+        if blind:
+            yield f"blind to {ranges(sorted(blind))}"
+        if leaks:
+            yield f"also sees {ranges(sorted(leaks))}, which it should not"
+
+    def _share(self, rows: BoolArray) -> str:
+        """Weight on the rows, in per cent, three digits."""
+        return f"{100 * float(self._weights[rows].sum(dtype=np.float64)):.3g} %"
+
+    def _named(self, tokens: set[int]) -> str:
+        if not tokens:
+            return "nothing"
+        return f"{self._noun}{'' if len(tokens) == 1 else 's'} {ranges(sorted(tokens))}"

@@ -1,0 +1,74 @@
+"""Files that appear whole or not at all."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.errors import TraceError
+
+
+def check_writable(path: Path) -> None:
+    """Find out before the work is done whether its result can be written.
+
+    Raises:
+        TraceError: it cannot; says why.
+    """
+    with _reasons(path):
+        temporary = _temporary_beside(_target(path))
+        temporary.unlink()
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file beside `path`; it takes the place of `path` once it is complete.
+
+    If the block raises, `path` stays as it was, and the temporary file goes.
+
+    Raises:
+        TraceError: it cannot be written; says why.
+    """
+    with _reasons(path):
+        target = _target(path)
+        temporary = _temporary_beside(target)
+        try:
+            yield temporary
+            _flush(temporary)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    """Where the file really is to lie; a link stays a link."""
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        raise TraceError(f"{path}: is no ordinary file; choose another name")
+    return target
+
+
+def _temporary_beside(target: Path) -> Path:
+    """A new, empty file in the same folder, with the rights that a new file has there."""
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    return temporary
+
+
+def _flush(path: Path) -> None:
+    """Have the system write it to the disk, so that a power cut cannot leave half of it."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _reasons(path: Path) -> Iterator[None]:
+    """Turn what the system says into one line."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TraceError(
+            f"{path}: cannot be written ({reason}); choose a file in a folder that you can "
+            "write to"
+        ) from error
