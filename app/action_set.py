@@ -27,10 +27,10 @@ class ActionSet(QObject):
 
     def update(self, situation: Situation) -> None:
         """Switch each action on, or off with its reason in the tooltip."""
-        for id, spec in self._specs.items():
+        for action_id, spec in self._specs.items():
             reason = spec.blocked(situation)
-            self.actions[id].setEnabled(reason is None)
-            self.actions[id].setToolTip(_tooltip(spec, reason))
+            self.actions[action_id].setEnabled(reason is None)
+            self.actions[action_id].setToolTip(_tooltip(spec, reason))
         play = self.actions["play"]
         play.setText("Pause" if situation.is_playing else "Play")
         play.setIcon(self._play_icons[situation.is_playing])
@@ -38,11 +38,11 @@ class ActionSet(QObject):
     def fill(self, bar: QMenuBar) -> dict[str, QMenu]:
         """Make the menus; gives them by name."""
         menus = {name: bar.addMenu(f"&{name}") for name in MENUS}
-        for id, spec in self._specs.items():
+        for action_id, spec in self._specs.items():
             if spec.menu not in menus:
                 parent, _, name = spec.menu.partition("/")
                 menus[spec.menu] = menus[parent].addMenu(name)
-            menus[spec.menu].addAction(self.actions[id])
+            menus[spec.menu].addAction(self.actions[action_id])
         for menu in menus.values():
             menu.setToolTipsVisible(True)
         return menus

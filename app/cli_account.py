@@ -12,11 +12,22 @@ from core.readouts.words import outcome_words, plural, ranges
 from core.record import StepRecord
 from core.spec import FaultUse, RunSpec
 from core.trace import Trace
-from core.verdict import LogitsVerdict, StepVerdict
+from core.verdict import StepVerdict
 
 _ALL_SHOWN = 40
 _SHOWN_AT_ENDS, _SHOWN_AROUND = 4, 2
-_HEADINGS = ("step", "phase", "reads", "positions", "held", "next", "policy", "mechan.", "logits", "error")
+_HEADINGS = (
+    "step",
+    "phase",
+    "reads",
+    "positions",
+    "held",
+    "next",
+    "policy",
+    "mechan.",
+    "logits",
+    "error",
+)
 _WIDTHS = (5, 10, 12, 10, 8, 12, 7, 8, 9, 8)
 _ENDS = {
     "steps": "all requests were carried out",
@@ -27,9 +38,7 @@ _ENDS = {
 }
 
 
-def account(
-    trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer
-) -> Iterator[str]:
+def account(trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer) -> Iterator[str]:
     """The lines of the account of a run that is over and judged."""
     yield from _setup(trace)
     yield ""
@@ -37,8 +46,8 @@ def account(
     yield ""
     yield from _table(trace.records, verdicts, tokenizer)
     yield ""
-    yield f"Ended after {plural(len(trace.records), 'step')}: {_ENDS[trace.end or 'cancelled']}."
-    yield from _judgement(trace, verdicts)
+    yield _end(trace)
+    yield from _judgement(trace.records, verdicts)
     yield from _advice(trace.spec, verdicts)
 
 
@@ -86,13 +95,14 @@ def _text(trace: Trace, tokenizer: Tokenizer) -> Iterator[str]:
 def _table(
     records: Sequence[StepRecord], verdicts: Sequence[StepVerdict], tokenizer: Tokenizer
 ) -> Iterator[str]:
-    yield _row(_HEADINGS)
-    last_shown = -1
-    for step in _shown_steps(verdicts):
-        if step > last_shown + 1:
-            yield f"  …    {plural(step - last_shown - 1, 'step')} left out"
-        yield _row(_cells(records[step], verdicts[step], tokenizer))
-        last_shown = step
+    steps = _shown_steps(verdicts)
+    rows = [_cells(records[step], verdicts[step], tokenizer) for step in steps]
+    widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
+    yield _row(_HEADINGS, widths)
+    for before, step, row in zip([-1, *steps], steps, rows, strict=False):
+        if step > before + 1:
+            yield f"   … {plural(step - before - 1, 'step')} left out"
+        yield _row(row, widths)
 
 
 def _shown_steps(verdicts: Sequence[StepVerdict]) -> list[int]:
@@ -135,12 +145,20 @@ def _quoted(token_id: int, tokenizer: Tokenizer) -> str:
     return f"'{tokenizer.token_text(token_id)}'"
 
 
-def _row(cells: Sequence[str]) -> str:
-    padded = (f"{cell:<{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
-    return " ".join(padded).rstrip()
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+    return "  ".join(padded).rstrip()
 
 
-def _judgement(trace: Trace, verdicts: Sequence[StepVerdict]) -> Iterator[str]:
+def _end(trace: Trace) -> str:
+    words = _ENDS[trace.end or "cancelled"]
+    last = trace.records[-1] if trace.records else None
+    if last is not None and not isinstance(last.outcome, Ok):
+        words += f" ({outcome_words(last.outcome, last.phase, last.ledger.capacity)})"
+    return f"Ended after {plural(len(trace.records), 'step')}: {words}."
+
+
+def _judgement(records: Sequence[StepRecord], verdicts: Sequence[StepVerdict]) -> Iterator[str]:
     first = first_wrong_step(verdicts)
     judged = [verdict.logits for verdict in verdicts if verdict.logits is not None]
     if first is None:
@@ -149,10 +167,40 @@ def _judgement(trace: Trace, verdicts: Sequence[StepVerdict]) -> Iterator[str]:
         if n_rounding:
             yield f"In {plural(n_rounding, 'step')} the logits differ by rounding alone."
     else:
-        record, verdict = trace.records[first], verdicts[first]
-        wrong = ", ".join(_wrong_ones(verdict))
-        yield f"First wrong step: {first} ({record.phase}); wrong there: {wrong}."
-        yield f"What differs first: {difference_words(record, verdict)}."
-        yield _logits_sentence(trace, verdicts)
+        record, verdict = records[first], verdicts[first]
+        yield f"First wrong step: {first} ({record.phase}). Wrong there: {_wrong_ones(verdict)}."
+        if verdict.first_difference is not None:
+            yield f"What differs first: {difference_words(record, verdict)}."
+        yield _first_wrong_logits(verdicts)
     if judged:
-        yield _thresholds(judged[-1])
+        last = judged[-1]
+        yield (
+            f"Logits count as right up to an error of {last.band:.1e}, as wrong above "
+            f"{last.wrong_above:.1e}, as rounding between."
+        )
+
+
+def _wrong_ones(verdict: StepVerdict) -> str:
+    is_wrong = {
+        "policy": verdict.policy == "wrong",
+        "mechanism": verdict.mechanism == "wrong",
+        "logits": verdict.logits is not None and verdict.logits.standing == "wrong",
+    }
+    return ", ".join(name for name, wrong in is_wrong.items() if wrong)
+
+
+def _first_wrong_logits(verdicts: Sequence[StepVerdict]) -> str:
+    first = first_wrong_logits(verdicts)
+    logits = None if first is None else verdicts[first].logits
+    if logits is None:
+        return "The logits are never wrong: the text alone would not show it."
+    return f"Logits first wrong: step {first}, by {logits.max_abs_error:.3g}, {logits.kl:.3g} nats."
+
+
+def _advice(spec: RunSpec, verdicts: Sequence[StepVerdict]) -> Iterator[str]:
+    first = first_wrong_step(verdicts)
+    yield "Next: --json gives all of this per step; --trace FILE.kvtrace keeps every number."
+    if first is not None:
+        yield f"      kvscope FILE.kvtrace --step {first} opens that step in the window."
+    elif not spec.faults:
+        yield "      kvscope faults lists what can be made to go wrong: try --fault ID."

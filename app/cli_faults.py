@@ -33,12 +33,12 @@ def _rows() -> Iterator[tuple[dict[str, Any], Scenario]]:
             },
             fault.shows_in,
         )
-    for id in COMBINATIONS:
-        members = find_faults(id)
+    for name in COMBINATIONS:
+        members = find_faults(name)
         yield (
             {
                 "kind": "combination",
-                "id": id,
+                "id": name,
                 "title": " + ".join(fault.id for fault in members),
                 "seam": [fault.seam for fault in members],
                 "tier": max(fault.tier for fault in members),

@@ -113,9 +113,12 @@ def fault_use(text: str) -> FaultUse:
         )
     find_faults(form["id"])
     layers = form["layers"]
+    first, last = int(form["first"] or 0), None if form["last"] is None else int(form["last"])
+    if last is not None and last < first:
+        raise argparse.ArgumentTypeError(f"{text!r} ends before it begins; write @{last}-{first}")
     return FaultUse(
         id=form["id"],
-        first_step=int(form["first"] or 0),
-        last_step=None if form["last"] is None else int(form["last"]),
+        first_step=first,
+        last_step=last,
         layers=None if layers is None else tuple(map(int, layers.split(","))),
     )

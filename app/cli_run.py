@@ -3,7 +3,7 @@
 import argparse
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -75,7 +75,7 @@ def _decode(session: Session, judge: Judge, report: Callable[[list[StepVerdict]]
 
 
 @contextmanager
-def _ctrl_c_sets(cancel: threading.Event) -> Iterator[None]:
+def _ctrl_c_sets(cancel: threading.Event) -> Generator[None, None, None]:
     """The first Ctrl-C is looked at between two steps; the second one interrupts at once."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:

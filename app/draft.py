@@ -50,7 +50,7 @@ class Draft:
             then=scenario.then,
             policy=scenario.policy,
             capacity=scenario.capacity,
-            faults=tuple(FaultUse(id) for id in faults),
+            faults=tuple(FaultUse(fault_id) for fault_id in faults),
         )
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import (
+    QHBoxLayout,
     QLabel,
     QLineEdit,
     QListView,
@@ -12,14 +13,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import Theme
+from app.theme import Theme, quiet_choice
 from core.faults.catalog import COMBINATIONS, FAULTS
 
 ID = Qt.ItemDataRole.UserRole
 TEXT = Qt.ItemDataRole.UserRole + 1
 COMBINATION_WORDS = {
-    "both-bugs": "Both: positions restart, mask from row 0",
-    "interview-class": "The interview's cache class: three at once",
+    "both-bugs": "Both bugs at once",
+    "interview-class": "The interview's cache class",
 }
 
 
@@ -39,7 +40,9 @@ class FaultsPanel(QWidget):
         self._search.setClearButtonEnabled(True)
         self._search.textChanged.connect(self._filter)
         self._list = self._make_list()
-        self._items = {id: self._add(id, *words) for id, words in _all_words().items()}
+        self._items = {
+            fault_id: self._add(fault_id, *words) for fault_id, words in _all_words().items()
+        }
         self._about = QLabel()
         self._about.setWordWrap(True)
         self._about.setFont(theme.sans(px=theme.small_px))
@@ -47,7 +50,8 @@ class FaultsPanel(QWidget):
         self._error.setWordWrap(True)
         self._error.setStyleSheet(f"border-left: 3px solid {theme.text.name()}; padding-left: 6px;")
         self._error.hide()
-        self._load = QPushButton("Load the scenario that shows it")
+        self._load = QPushButton("Show it")
+        self._load.setToolTip("Load the scenario that shows this fault")
         self._load.clicked.connect(self._want_scenario)
         self._lay_out()
         self._list.itemChanged.connect(self._on_tick)
@@ -61,7 +65,7 @@ class FaultsPanel(QWidget):
 
     def show_faults(self, ids: tuple[str, ...]) -> None:
         """Tick these; it does not answer. A combination stands for its members."""
-        members = {member for id in ids for member in COMBINATIONS.get(id, (id,))}
+        members = {member for fault_id in ids for member in COMBINATIONS.get(fault_id, (fault_id,))}
         with QSignalBlocker(self._list):
             for fault in FAULTS:
                 self._tick(fault.id, is_on=fault.id in members)
@@ -88,15 +92,16 @@ class FaultsPanel(QWidget):
         made.setTextElideMode(Qt.TextElideMode.ElideNone)
         made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         made.setSpacing(1)
+        made.setPalette(quiet_choice(self._theme))
         return made
 
-    def _add(self, id: str, title: str, about: str) -> QListWidgetItem:
+    def _add(self, fault_id: str, title: str, about: str) -> QListWidgetItem:
         item = QListWidgetItem(title, self._list)
         item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
         item.setCheckState(Qt.CheckState.Unchecked)
-        item.setData(ID, id)
+        item.setData(ID, fault_id)
         item.setData(TEXT, about)
-        item.setToolTip(f"{id}\n{title}\n{about}")
+        item.setToolTip(f"{fault_id}\n{title}\n{about}")
         return item
 
     def _lay_out(self) -> None:
@@ -106,26 +111,28 @@ class FaultsPanel(QWidget):
         column.addWidget(self._search)
         column.addWidget(self._list, 1)
         column.addWidget(self._error)
-        column.addWidget(self._about)
-        column.addWidget(self._load)
+        row = QHBoxLayout()
+        row.addWidget(self._about, 1)
+        row.addWidget(self._load, 0, Qt.AlignmentFlag.AlignTop)
+        column.addLayout(row)
 
-    def _is_on(self, id: str) -> bool:
-        return self._items[id].checkState() == Qt.CheckState.Checked
+    def _is_on(self, fault_id: str) -> bool:
+        return self._items[fault_id].checkState() == Qt.CheckState.Checked
 
-    def _tick(self, id: str, *, is_on: bool) -> None:
+    def _tick(self, fault_id: str, *, is_on: bool) -> None:
         state = Qt.CheckState.Checked if is_on else Qt.CheckState.Unchecked
-        self._items[id].setCheckState(state)
+        self._items[fault_id].setCheckState(state)
 
     def _tick_combinations(self) -> None:
-        for id, members in COMBINATIONS.items():
-            self._tick(id, is_on=all(self._is_on(member) for member in members))
+        for fault_id, members in COMBINATIONS.items():
+            self._tick(fault_id, is_on=all(self._is_on(member) for member in members))
 
     @Slot(QListWidgetItem)
     def _on_tick(self, item: QListWidgetItem) -> None:
-        id: str = item.data(ID)
+        fault_id: str = item.data(ID)
         with QSignalBlocker(self._list):
-            for member in COMBINATIONS.get(id, ()):
-                self._tick(member, is_on=self._is_on(id))
+            for member in COMBINATIONS.get(fault_id, ()):
+                self._tick(member, is_on=self._is_on(fault_id))
             self._tick_combinations()
         self._list.setCurrentItem(item)
         self.clear_error()
@@ -154,6 +161,6 @@ class FaultsPanel(QWidget):
 def _all_words() -> dict[str, tuple[str, str]]:
     """Title and symptom of every fault and combination, by id."""
     words = {fault.id: (fault.title, fault.symptom) for fault in FAULTS}
-    for id, members in COMBINATIONS.items():
-        words[id] = (COMBINATION_WORDS.get(id, id), " + ".join(members))
+    for fault_id, members in COMBINATIONS.items():
+        words[fault_id] = (COMBINATION_WORDS.get(fault_id, fault_id), " + ".join(members))
     return words

@@ -1,63 +1,80 @@
 """The arrangement of the panels at the first start."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QMainWindow
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QSizePolicy
 
 from app.docks.dock import Dock, ReadoutDock
 
 LOW_WINDOW_PX = 760
 SIDE_PX = 300
-BOTTOM_PX = 132
+SETUP_PX = 214
 LOW_BOTTOM_PX = 84
+NO_LIMIT_PX = 16_777_215
 
-_LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
-_CENTRE = Qt.DockWidgetArea.RightDockWidgetArea
-_BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+_AREA = Qt.DockWidgetArea.TopDockWidgetArea
+_KEEPS, _TAKES = QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Expanding
+_ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+
+
+def set_growth(panels: Sequence[Dock], docks: Sequence[ReadoutDock]) -> None:
+    """What a larger window gives goes to the docks without a height of their own."""
+    for dock in panels:
+        dock.setSizePolicy(_KEEPS, _TAKES)
+    panels[0].setSizePolicy(_KEEPS, _KEEPS)
+    for dock in docks:
+        dock.setSizePolicy(_TAKES, _TAKES if dock.spec.height_px is None else _KEEPS)
 
 
 def arrange(window: QMainWindow, panels: Sequence[Dock], docks: Sequence[ReadoutDock]) -> None:
     """Panels at the left, readouts beside them from top to bottom, the timeline below all.
 
-    There is no central widget: the docks share the whole window. In a low window the panels at
+    There is no central widget: one dock area is the whole window. In a low window the panels at
     the left stand behind one another.
     """
-    for corner in (Qt.Corner.BottomLeftCorner, Qt.Corner.BottomRightCorner):
-        window.setCorner(corner, _BOTTOM)
+    window.setDockNestingEnabled(True)
     centre = [dock for dock in docks if dock.spec.area == "centre"]
     bottom = [dock for dock in docks if dock.spec.area == "bottom"]
-    _stand(window, _LEFT, panels)
-    _stand(window, _CENTRE, centre)
-    _stand(window, _BOTTOM, bottom)
+    for dock in (*panels, *docks):
+        window.removeDockWidget(dock)
+        dock.setFloating(False)
+    window.addDockWidget(_AREA, panels[0])
+    _split(window, [panels[0], *bottom], _DOWN)
+    _split(window, [panels[0], *centre[:1]], _ACROSS)
+    _split(window, centre, _DOWN)
     is_low = window.height() < LOW_WINDOW_PX
     if is_low:
         window.tabifyDockWidget(panels[0], panels[1])
-        panels[0].raise_()
-    _share(window, panels, centre, bottom, LOW_BOTTOM_PX if is_low else BOTTOM_PX)
-
-
-def _stand(window: QMainWindow, area: Qt.DockWidgetArea, docks: Sequence[QDockWidget]) -> None:
-    """Put the docks into an area, from top to bottom."""
-    for dock in docks:
-        window.removeDockWidget(dock)
-        dock.setFloating(False)
-        window.addDockWidget(area, dock, Qt.Orientation.Vertical)
+    else:
+        _split(window, panels, _DOWN)
+    for dock in (*panels, *docks):
         dock.show()
+    panels[0].raise_()
+    heights: dict[Dock, int] = {d: d.spec.height_px for d in docks if d.spec.height_px}
+    heights[panels[0]] = SETUP_PX
+    _size(window, {dock: LOW_BOTTOM_PX for dock in bottom} if is_low else heights)
+    widths = [SIDE_PX, window.width() - SIDE_PX]
+    window.resizeDocks([panels[0], *centre[:1]], widths, _ACROSS)
 
 
-def _share(
-    window: QMainWindow,
-    panels: Sequence[Dock],
-    centre: Sequence[ReadoutDock],
-    bottom: Sequence[ReadoutDock],
-    bottom_px: int,
-) -> None:
-    rest_px = max(1, window.width() - SIDE_PX)
-    if centre:
-        window.resizeDocks([panels[0], centre[0]], [SIDE_PX, rest_px], Qt.Orientation.Horizontal)
-        window.resizeDocks(
-            list(centre), [100 * dock.spec.share for dock in centre], Qt.Orientation.Vertical
-        )
-    if bottom:
-        window.resizeDocks(list(bottom), [bottom_px] * len(bottom), Qt.Orientation.Vertical)
+def _split(window: QMainWindow, docks: Sequence[QDockWidget], way: Qt.Orientation) -> None:
+    """Each of the docks beside, or below, the one before it."""
+    for earlier, later in pairwise(docks):
+        window.splitDockWidget(earlier, later, way)
+
+
+def _size(window: QMainWindow, heights: Mapping[Dock, int]) -> None:
+    """Give docks a size that they keep until someone moves a border; others take the rest.
+
+    resizeDocks knows no neighbours outside the innermost split, so the docks are held at their
+    sizes while the layout is worked out once.
+    """
+    for dock, height_px in heights.items():
+        dock.setFixedHeight(height_px)
+    window.layout().activate()
+    for dock in heights:
+        dock.setMinimumHeight(0)
+        dock.setMaximumHeight(NO_LIMIT_PX)
+    window.layout().activate()

@@ -3,20 +3,19 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtCore import QSize, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QToolBar, QWidget
 
 from app.about import about_box
 from app.action_set import ActionSet
 from app.actions import ACTIONS
 from app.docks.dock import Dock, FormScroll, ReadoutDock
-from app.docks.keys import keep_plain_keys
 from app.docks.registry import DockSpec
 from app.draft import Draft
 from app.faults_panel import FaultsPanel
 from app.icons import icon
-from app.layout import arrange
+from app.layout import arrange, set_growth
 from app.message_bar import MessageBar
 from app.messages import Failed, Ready
 from app.preferences import Preferences, layout_version
@@ -28,7 +27,7 @@ from app.theme import Theme
 from app.transport import StepBar, TransportBar
 
 LEAST_SIZE = (1024, 640)
-FIRST_SIZE = (1440, 900)
+FIRST_SIZE = QSize(1440, 900)
 SUFFIX = ".kvtrace"
 TRACES = f"Traces (*{SUFFIX})"
 SMALL = f"Small: made again on opening (*{SUFFIX})"
@@ -62,6 +61,7 @@ class MainWindow(QMainWindow):
         self.step_bar = StepBar(theme)
         self.message_bar = MessageBar(theme)
         self._engine_state = QLabel(f"{STARTING}…")
+        self._engine_state.setContentsMargins(0, 0, theme.margin_px, 0)
         self.panels = self._make_panels()
         self.readout_docks = tuple(ReadoutDock(spec, theme) for spec in dock_specs)
         self._refresh_timer = QTimer(self)
@@ -74,9 +74,12 @@ class MainWindow(QMainWindow):
         self.step_bar.say(f"{STARTING}…")
         self._show_situation()
 
-    def event(self, event: QEvent) -> bool:
-        """Plain keys stay with the control that has the focus."""
-        return keep_plain_keys(event) or super().event(event)
+    def showEvent(self, event: QShowEvent) -> None:
+        """The heights of the panels can be shared only once the window has its own."""
+        super().showEvent(event)
+        if not self._is_arranged:
+            self._is_arranged = True
+            self.reset_layout()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout; whoever made the window ends the run."""
@@ -148,11 +151,14 @@ class MainWindow(QMainWindow):
             self.menus["View"].addAction(dock.toggleViewAction())
 
     def _restore(self) -> None:
-        self.resize(*FIRST_SIZE)
+        """Take the size and arrangement back; a layout of another version is left aside."""
+        set_growth(self.panels, self.readout_docks)
         arrange(self, self.panels, self.readout_docks)
-        if not self._preferences.geometry.isEmpty():
+        if self._preferences.geometry.isEmpty():
+            self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize()))
+        else:
             self.restoreGeometry(self._preferences.geometry)
-            self.restoreState(self._preferences.layout, layout_version())
+        self._is_arranged = self.restoreState(self._preferences.layout, layout_version())
         self.message_bar.hide()
 
     # What the run tells.

@@ -30,7 +30,7 @@ class Preferences:
     def theme(self) -> ThemeName:
         """The theme that was chosen; "system" where none was."""
         value = self._store.value("theme", "system", str)
-        return next((name for name in _THEMES if name == value), "system")
+        return _THEMES[_THEMES.index(value)] if value in _THEMES else "system"
 
     @theme.setter
     def theme(self, name: ThemeName) -> None:

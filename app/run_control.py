@@ -207,13 +207,13 @@ class RunControl(QObject):
     def set_faults(self, ids: tuple[str, ...]) -> None:
         """Run with these faults: as many steps as before, looking at the first wrong one."""
         known = {use.id: use for use in self.draft.faults}
-        uses = tuple(known.get(id, FaultUse(id)) for id in ids)
+        uses = tuple(known.get(fault_id, FaultUse(fault_id)) for fault_id in ids)
         goal: Goal = "first wrong" if uses else "newest"
         self.run(replace(self.draft, faults=uses), self._n_again(), goal, self._same_place())
 
-    def show_fault(self, id: str) -> None:
+    def show_fault(self, fault_id: str) -> None:
         """Run the scenario that shows a fault, and look at its first wrong step."""
-        faults = find_faults(id)
+        faults = find_faults(fault_id)
         draft = Draft.of_scenario(faults[0].shows_in, tuple(fault.id for fault in faults))
         self.draft_loaded.emit(draft)
         self.run(draft, None, "first wrong", None)
@@ -310,14 +310,14 @@ class RunControl(QObject):
         elif self.draft.faults:
             self.noticed.emit(self._nothing_shows(self.draft.faults[-1].id))
 
-    def _nothing_shows(self, id: str) -> Notice:
+    def _nothing_shows(self, fault_id: str) -> Notice:
         n = self.cursor.n_records
         steps = "its one step" if n == 1 else f"its {n} steps"
-        text = f"{id} is on, and nothing is wrong in {steps}: this run does not show it (yet)"
-        return Notice(text, offer=Offer("Load the scenario that shows it", self._shower(id)))
+        text = f"{fault_id} is on, and nothing is wrong in {steps}: this run does not show it (yet)"
+        return Notice(text, offer=Offer("Load the scenario that shows it", self._shower(fault_id)))
 
-    def _shower(self, id: str) -> Callable[[], None]:
-        return lambda: self.show_fault(id)
+    def _shower(self, fault_id: str) -> Callable[[], None]:
+        return lambda: self.show_fault(fault_id)
 
     @Slot()
     def _judge_the_rest(self) -> None:

@@ -26,7 +26,7 @@ from core.spec import DTYPE_NAMES
 
 RESTART_AFTER_MS = 300
 LABEL_PX = 62
-PROMPT_LINES = 3
+PROMPT_LINES = 2
 MOST_SLOTS = 65_536
 POLICY_WORDS = {
     "refuse": ("Refuse", "a full cache takes nothing more"),

@@ -138,6 +138,14 @@ def palette(theme: Theme) -> QPalette:
     return made
 
 
+def quiet_choice(theme: Theme) -> QPalette:
+    """For lists in which the chosen row is not the loudest thing of the window."""
+    made = palette(theme)
+    made.setColor(QPalette.ColorRole.Highlight, theme.frame)
+    made.setColor(QPalette.ColorRole.HighlightedText, theme.text)
+    return made
+
+
 _FAINT_WHEN_DISABLED = {
     QPalette.ColorRole.WindowText,
     QPalette.ColorRole.Text,

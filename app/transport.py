@@ -32,8 +32,8 @@ class TransportBar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(theme.margin_px, 3, theme.margin_px, 3)
         row.setSpacing(2)
-        for id in BUTTONS:
-            row.addWidget(_button(actions[id], theme))
+        for action_id in BUTTONS:
+            row.addWidget(_button(actions[action_id], theme))
         row.addSpacing(theme.margin_px)
         self._slider = self._make_slider()
         row.addWidget(self._slider, 1)

@@ -16,6 +16,7 @@ from app.draft import Draft
 from app.fonts import load_fonts
 from app.main_window import MainWindow
 from app.options import WindowOptions
+from app.plain_keys import PlainKeys
 from app.preferences import Preferences
 from app.run_control import Goal, Notice, RunControl
 from app.theme import apply_theme, choose_theme
@@ -86,6 +87,7 @@ def _show(application: QApplication, options: WindowOptions, draft: Draft) -> in
     reporter.install()
     control = RunControl(TorchBackend, draft)
     window = MainWindow(control, DOCKS, theme, preferences)
+    PlainKeys(application, window)
     reporter.reported.connect(window.show_notice, Qt.ConnectionType.QueuedConnection)
     window.show()
     control.begin(*_first_steps(options), file=options.file)
@@ -109,7 +111,7 @@ def _preferences(options: WindowOptions) -> Preferences:
 
 
 def _first_draft(options: WindowOptions) -> Draft:
-    faults = tuple(fault.id for id in options.faults for fault in find_faults(id))
+    faults = tuple(fault.id for fault_id in options.faults for fault in find_faults(fault_id))
     scenario = find_faults(faults[0])[0].shows_in if faults else ROOMY
     return Draft.of_scenario(scenario, faults)
 

@@ -140,7 +140,8 @@ class _LayerFields:
         self._rows = np.arange(first, first + n_new) - reference.run.first_row
         self._new = slice(len(self._record.plan.position_ids) - n_new, None)
         self._readable = step.expected.readable[len(step.expected.readable) - n_new :]
-        self._tokens = np.array(sorted(set().union(*self._readable)), dtype=np.int64)
+        readable = {token for tokens in self._readable for token in tokens}
+        self._tokens = np.array(sorted(readable), dtype=np.int64)
 
     def differing(self) -> Iterator[tuple[str, int | None]]:
         """Name and head of each field that differs."""

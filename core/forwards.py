@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import torch
 
-from core.arrays import FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.uncached import uncached_logits
 from core.model.weights import Weights
-from core.reference import Passage, Reference, ReferenceRun
+from core.reference import LooseRows, Passage, Reference, ReferenceRun
 
 _DETAIL_ROWS = 64
 
@@ -110,12 +110,21 @@ def _are_equal(a: Passage, b: Passage) -> bool:
         and np.array_equal(a.position_ids, b.position_ids)
         and np.array_equal(a.readable, b.readable)
         and _are_equal_where(a.readable, a.key_position_ids, b.key_position_ids)
-        and [rows.first_reader for rows in a.loose] == [rows.first_reader for rows in b.loose]
+        and len(a.loose) == len(b.loose)
+        and all(map(_are_equal_rows, a.loose, b.loose))
     )
 
 
-def _are_equal_where(readable: FloatArray, a: IntArray | None, b: IntArray | None) -> bool:
+def _are_equal_where(readable: BoolArray, a: IntArray | None, b: IntArray | None) -> bool:
     return a is None or b is None or bool((a == b)[readable].all())
+
+
+def _are_equal_rows(a: LooseRows, b: LooseRows) -> bool:
+    return (
+        a.first_reader == b.first_reader
+        and np.array_equal(a.keys, b.keys)
+        and np.array_equal(a.values, b.values)
+    )
 
 
 def _cut(passage: Passage, n_rows: int) -> Passage:

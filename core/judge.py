@@ -184,9 +184,7 @@ class Judge:
             records = self._trace.records[: case.record.step + 1]
             step = Step(records, case.expected, self._trace.spec.dtype)
             difference = first_difference(step, lambda: _detail(case, step, runs.right))
-        return StepVerdict(
-            case.record.step, case.expected, policy, mechanism, logits, difference
-        )
+        return StepVerdict(case.record.step, case.expected, policy, mechanism, logits, difference)
 
     def _logits_verdict(
         self, case: _Case, right: Forwards, noise: dict[tuple[int, int], float]

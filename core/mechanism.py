@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.arrays import IntArray, as_ids
+from core.outcome import Ok
 from core.record import StepRecord
 from core.reference_passage import LooseRows, Passage
 
@@ -118,6 +119,7 @@ class OwnText:
             record: the step.
             loose: the rows of an accepted, even probe; its `first_reader` counts tokens.
         """
+        self._turn_page(record)
         newest = self.passages[-1]
         if loose is not None:
             reader = loose.first_reader - newest.start
@@ -126,16 +128,25 @@ class OwnText:
             return None
         first = record.token_index[0] + record.n_skipped - record.n_recomputed
         n = len(record.readable)
-        is_restart = record.phase == "new_prompt" or (
-            record.ledger.origin == first and first > newest.start
-        )
-        if is_restart or first < newest.start:
+        is_refilled = record.ledger.origin == first and first > newest.start
+        if is_refilled or first < newest.start:
             self.passages.append(OwnPassage(first))
         elif first < newest.start + len(newest.token_ids):
             self.passages.append(newest.cut(first - newest.start))
         place = OwnPlace(len(self.passages) - 1, first - self.passages[-1].start, n)
         self._extend(self.passages[-1], record, n)
         return place
+
+    def _turn_page(self, record: StepRecord) -> None:
+        """A new prompt begins a passage of its own, a rollback one that shares the first rows."""
+        if record.phase == "new_prompt":
+            self.passages.append(OwnPassage(0))
+        elif record.phase == "rollback" and isinstance(record.outcome, Ok):
+            n_rows = record.ledger.seen - self.passages[-1].start
+            is_kept = n_rows >= 0
+            self.passages.append(
+                self.passages[-1].cut(n_rows) if is_kept else OwnPassage(record.ledger.origin)
+            )
 
     def _extend(self, passage: OwnPassage, record: StepRecord, n: int) -> None:
         plan = record.layers[0].plan
@@ -156,4 +167,3 @@ def _computed_ids(record: StepRecord, n: int) -> list[int]:
     if n_old == 0:
         return new
     return [*record.ledger.token_id[:n_old].tolist(), *new]
-

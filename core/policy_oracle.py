@@ -262,14 +262,13 @@ class PolicyOracle:
         return OK
 
     def _rollback_outcome(self, n: int) -> Outcome:
+        """Right if all that the next token could read is still held."""
         state = self._state
         if n > state.seen:
             return Refused(n, state.seen)
-        target = state.seen - n
-        if self._rule.allows_rollback(state, target):
-            return OK
-        needed = self._rule.rollback_needs(state, target)
-        return Refused(n_tokens(needed), n_common(needed, self._rule.held(state)))
+        needed = self._rule.rollback_needs(state, state.seen - n)
+        n_needed, n_held = n_tokens(needed), n_common(needed, self._rule.held(state))
+        return OK if n_held == n_needed else Refused(n_needed, n_held)
 
     def _held(self, state: TextState) -> Expected:
         """A step that ends in the state and reads nothing."""

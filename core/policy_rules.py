@@ -83,10 +83,6 @@ class Rule(Protocol):
         """Tokens that a query at token `target` could read, itself left out."""
         ...
 
-    def allows_rollback(self, state: TextState, target: int) -> bool:
-        """Whether the text may be cut so that `target` is the next token."""
-        ...
-
     def cut(self, state: TextState, target: int) -> TextState:
         """The state after the cut, allowed or not: what `target` could read counts as held."""
         ...
@@ -161,11 +157,6 @@ class Band:
         """The sinks and the window before it."""
         first = self._first_recent(target)
         return range(min(self.sinks, first)), range(first, target)
-
-    def allows_rollback(self, state: TextState, target: int) -> bool:
-        """If all that is needed is still held."""
-        needed = self.rollback_needs(state, target)
-        return n_common(needed, self.held(state)) == n_tokens(needed)
 
     def cut(self, state: TextState, target: int) -> TextState:
         """Rows before the target stay, those without a token too."""
@@ -242,11 +233,6 @@ class Reprefill:
         """The tokens from the first one held; where those go too, the last before the target."""
         first = state.first if target > state.first else max(0, target - self.capacity + 1)
         return range(0), range(first, target)
-
-    def allows_rollback(self, state: TextState, target: int) -> bool:
-        """If all that is needed is still held."""
-        needed = self.rollback_needs(state, target)
-        return n_common(needed, self.held(state)) == n_tokens(needed)
 
     def cut(self, state: TextState, target: int) -> TextState:
         """The tokens before the target stay, with their numbers."""

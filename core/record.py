@@ -7,8 +7,8 @@ ABSENT where there is nothing.
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Literal, cast
 
 import numpy as np
 
@@ -159,15 +159,17 @@ class StepRecord:
 def _bytes_of(value: object) -> Iterator[bytes]:
     """The bytes of a frozen value, field by field, each with its type and shape."""
     if isinstance(value, np.ndarray):
-        yield f"{value.dtype.str}{value.shape}".encode()
-        yield np.ascontiguousarray(value).tobytes()
+        array = np.ascontiguousarray(cast("FloatArray", value))
+        yield f"{array.dtype.str}{array.shape}".encode()
+        yield array.tobytes()
     elif isinstance(value, tuple):
-        yield f"tuple{len(value)}".encode()
-        for item in value:
+        items = cast("tuple[object, ...]", value)
+        yield f"tuple{len(items)}".encode()
+        for item in items:
             yield from _bytes_of(item)
-    elif hasattr(value, "__dataclass_fields__"):
+    elif is_dataclass(value):
         yield type(value).__name__.encode()
-        for field in fields(value):  # pyright: ignore[reportArgumentType]  # checked above
+        for field in fields(value):
             yield from _bytes_of(getattr(value, field.name))
     else:
         yield repr(value).encode()

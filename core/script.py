@@ -6,7 +6,7 @@ what happened before; all of that is here and nowhere else.
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -27,7 +27,11 @@ class _Chunk:
 
     phase: Phase
     token_ids: tuple[int, ...]
-    is_new_text: bool
+
+    @property
+    def is_new_text(self) -> bool:
+        """Whether what was read before is forgotten."""
+        return self.phase == "new_prompt"
 
 
 _Task = _Chunk | Decode | Rollback | Probe
@@ -67,8 +71,9 @@ class Script:
         if self.end is not None:
             return None
         match self._tasks[0]:
-            case _Chunk(phase, token_ids, is_new_text):
-                return AppendTokens(phase, token_ids, self._forced_next(), is_new_text)
+            case _Chunk(phase, token_ids) as chunk:
+                forced = self._forced_next()
+                return AppendTokens(phase, token_ids, forced, is_new_text=chunk.is_new_text)
             case Decode():
                 read = () if self._pending is None else (self._pending,)
                 return AppendTokens("decode", read, self._forced_next())
@@ -77,9 +82,7 @@ class Script:
                 return RollBack(n, self._text[-n] if is_possible else None)
             case Probe() as probe:
                 keys, values = probe_rows(self._config, probe, self._spec.seed, step)
-                return ProbeRows(
-                    torch.from_numpy(keys).to(dtype), torch.from_numpy(values).to(dtype)
-                )
+                return ProbeRows(torch.tensor(keys).to(dtype), torch.tensor(values).to(dtype))
 
     def done(self, record: StepRecord) -> None:
         """The engine answered the request that `next_request` gave."""
@@ -101,9 +104,9 @@ class Script:
             return (request,)
         ids, size = request.token_ids, self._spec.chunk or len(request.token_ids)
         is_new = isinstance(request, NewPrompt)
-        chunks = [_Chunk("prefill", ids[i : i + size], False) for i in range(0, len(ids), size)]
+        chunks = [_Chunk("prefill", ids[i : i + size]) for i in range(0, len(ids), size)]
         if is_new:
-            chunks[0] = _Chunk("new_prompt", chunks[0].token_ids, True)
+            chunks[0] = replace(chunks[0], phase="new_prompt")
         return chunks
 
     def _upcoming(self) -> _Task | None:

@@ -18,7 +18,7 @@ from core.model.loading import LoadedModel
 from core.model.positions import positions_of
 from core.record import StepRecord
 from core.script import Script
-from core.spec import Decode, NewPrompt, Prefill, RunSpec
+from core.spec import Decode, FaultUse, NewPrompt, Prefill, RunSpec
 from core.trace import ModelInfo, Trace
 
 _POLICIES: dict[str, Callable[[RunSpec], Policy]] = {
@@ -82,9 +82,43 @@ class Session:
         self._script.add(more)
         self.trace.end = self._script.end
 
-    def chosen_before(self, step: int) -> tuple[int, ...]:
-        """The tokens that steps before `step` chose to be read, in order."""
-        return tuple(token for at, token in self._script.generated if at < step)
+    def branch(
+        self, step: int, *, token: int | None = None, faults: tuple[FaultUse, ...] = ()
+    ) -> "Session":
+        """A run that repeats this one up to `step` and goes on differently; this one stays.
+
+        Args:
+            step: the first step that may differ.
+            token: read in that step instead of the one that was; None: the same.
+            faults: acting from that step on, beside those that act already.
+
+        Raises:
+            SpecError: a step that is not there, or one that read no chosen token.
+            FaultError: faults that cannot be combined.
+        """
+        spec = self.trace.spec
+        if not 0 <= step < len(self.trace.records):
+            raise SpecError(
+                f"step {step} is not there; the run has steps 0 to {len(self.trace.records) - 1}"
+            )
+        uses = tuple(replace(use, first_step=max(step, use.first_step)) for use in faults)
+        spec = replace(spec, faults=spec.faults + uses)
+        if token is not None:
+            spec = replace(spec, force_ids=self._force_ids_with(step, token))
+        child = Session(spec, self.loaded)
+        while len(child.trace.records) < step and child.advance() is not None:
+            pass
+        return child
+
+    def _force_ids_with(self, step: int, token: int) -> tuple[int | None, ...]:
+        """The spec's forced tokens, with `token` for the one read in `step`."""
+        if self.trace.records[step].phase != "decode":
+            raise SpecError(f"step {step} read no chosen token; choose a decode step")
+        n_before = sum(at < step for at, _ in self._script.generated)
+        forced = list(self.trace.spec.force_ids)
+        forced.extend([None] * (n_before - len(forced)))
+        forced[n_before - 1] = token
+        return tuple(forced)
 
 
 def _engine(spec: RunSpec, loaded: LoadedModel) -> Engine:

@@ -1,7 +1,7 @@
 """Everything that decides a run: the frozen RunSpec, its requests, its JSON both ways."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -51,14 +51,13 @@ class Probe:
 
 
 Request = Prefill | Decode | Rollback | NewPrompt | Probe
-_REQUEST_KINDS: dict[str, type[Request]] = {
-    "prefill": Prefill,
-    "decode": Decode,
-    "rollback": Rollback,
-    "new_prompt": NewPrompt,
-    "probe": Probe,
+_KIND_OF: dict[type[Request], str] = {
+    Prefill: "prefill",
+    Decode: "decode",
+    Rollback: "rollback",
+    NewPrompt: "new_prompt",
+    Probe: "probe",
 }
-_KIND_OF: dict[type[Request], str] = {kind: name for name, kind in _REQUEST_KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +123,8 @@ class RunSpec:
         """Raise SpecError on a setting that cannot be used, whatever the model."""
         _check_numbers(self)
         _check_policy(self)
+        _check_ids(self.prompt_ids)
+        _check_ids(token for token in self.force_ids if token is not None)
         if self.requests is None and not self.prompt_ids:
             raise SpecError("the prompt is empty; give at least one token")
         for request in self.requests or ():
@@ -171,16 +172,32 @@ class RunSpec:
 
 def _fault_use(value: Mapping[str, Any]) -> FaultUse:
     layers = value.get("layers")
-    return FaultUse(**{**value, "layers": None if layers is None else tuple(layers)})
+    return FaultUse(
+        id=str(value["id"]),
+        first_step=int(value.get("first_step", 0)),
+        last_step=None if value.get("last_step") is None else int(value["last_step"]),
+        layers=None if layers is None else tuple(int(layer) for layer in layers),
+    )
 
 
 def _request(value: Mapping[str, Any]) -> Request:
-    fields = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "kind"}
-    return _REQUEST_KINDS[value["kind"]](**fields)
+    match value["kind"]:
+        case "prefill":
+            return Prefill(tuple(value["token_ids"]))
+        case "decode":
+            return Decode()
+        case "rollback":
+            return Rollback(value["n"])
+        case "new_prompt":
+            return NewPrompt(tuple(value["token_ids"]))
+        case "probe":
+            return Probe(value["n_keys"], value["n_values"])
+        case kind:
+            raise SpecError(f"request {kind!r} is not known; choose {', '.join(_KIND_OF.values())}")
 
 
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is_int(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _check_numbers(spec: RunSpec) -> None:
@@ -193,7 +210,7 @@ def _check_numbers(spec: RunSpec) -> None:
         ("top_k", 1 if spec.top_k is None else spec.top_k, 1),
     )
     for name, value, least in whole:
-        if not _is_int(value) or value < least:  # pyright: ignore[reportOperatorIssue]
+        if not _is_int(value, least):
             raise SpecError(f"{name} is {value!r}; it must be a whole number of at least {least}")
     if not 0 <= spec.temperature < float("inf"):
         raise SpecError(f"temperature is {spec.temperature}; it must be 0 (greedy) or above")
@@ -218,12 +235,32 @@ def _check_policy(spec: RunSpec) -> None:
         )
 
 
+def _check_ids(token_ids: Iterable[int]) -> None:
+    for token in token_ids:
+        if not _is_int(token, 0):
+            raise SpecError(f"token id {token!r} is none; it must be a whole number from 0")
+
+
 def _check_request(spec: RunSpec, request: Request) -> None:
-    if isinstance(request, Prefill | NewPrompt) and not request.token_ids:
-        raise SpecError("a prompt is empty; give at least one token")
-    if isinstance(request, Rollback) and request.n < 1:
-        raise SpecError(f"rollback of {request.n} tokens; it must be at least 1")
-    if isinstance(request, Probe) and spec.policy != "refuse":
+    match request:
+        case Prefill(token_ids) | NewPrompt(token_ids):
+            if not token_ids:
+                raise SpecError("a prompt is empty; give at least one token")
+            _check_ids(token_ids)
+        case Rollback(n):
+            if not _is_int(n, 1):
+                raise SpecError(f"rollback of {n!r} tokens; it must be at least 1")
+        case Probe():
+            _check_probe(spec, request)
+        case Decode():
+            pass
+
+
+def _check_probe(spec: RunSpec, probe: Probe) -> None:
+    if spec.policy != "refuse":
         raise SpecError(f"a probe needs the policy refuse, not {spec.policy}")
-    if isinstance(request, Probe) and min(request.n_keys, request.n_values) < 1:
-        raise SpecError(f"a probe of {request.n_keys} keys and {request.n_values} values")
+    if not (_is_int(probe.n_keys, 1) and _is_int(probe.n_values, 1)):
+        raise SpecError(
+            f"a probe of {probe.n_keys!r} keys and {probe.n_values!r} values; "
+            "both must be at least 1"
+        )

@@ -57,7 +57,7 @@ def rows_as_read(records: Sequence[StepRecord], step: int, layer: int) -> FloatA
     rows, versions = record.plan.read_rows, record.row_version
     n_heads, _, d_head = record.new_keys.shape
     read = np.zeros((2, n_heads, len(rows), d_head), dtype=record.new_keys.dtype)
-    for version in np.unique(versions[versions != ABSENT]).tolist():
+    for version in sorted({int(v) for v in versions if v != ABSENT}):
         first = records[version].layers[layer].first_read
         columns = np.flatnonzero(versions == version)
         read[:, :, columns] = first.kv[:, :, _places(first.row, rows[columns])]

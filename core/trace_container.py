@@ -1,14 +1,14 @@
 """A safetensors file with one text in its metadata and a checksum over both."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
+import safetensors.numpy
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from core.errors import TraceError
 from core.whole_files import replacing
@@ -36,6 +36,12 @@ class _Opened(Protocol):
     def get_tensor(self, name: str) -> np.ndarray: ...
 
 
+_save_file = cast(
+    "Callable[[dict[str, np.ndarray], Path, dict[str, str]], None]",
+    safetensors.numpy.save_file,  # pyright: ignore[reportUnknownMemberType]
+)
+
+
 def write_container(path: Path, text: str, columns: Mapping[str, np.ndarray]) -> None:
     """Write a file, which appears whole or not at all.
 
@@ -45,7 +51,7 @@ def write_container(path: Path, text: str, columns: Mapping[str, np.ndarray]) ->
     metadata = {_TEXT_KEY: text, _CHECKSUM_KEY: _checksum(text, columns)}
     with replacing(path) as temporary:
         try:
-            save_file(dict(columns), temporary, metadata)
+            _save_file(dict(columns), temporary, metadata)
         except SafetensorError as error:
             raise TraceError(f"{path}: cannot be written ({_line(error)})") from error
 

@@ -106,7 +106,7 @@ def _is_union(kind: object) -> bool:
     return get_origin(kind) in (Union, types.UnionType)
 
 
-def _written(kind: object, value: object) -> Any:
+def _written(kind: object, value: object) -> object:
     if _is_union(kind):
         choices = _choices(kind)
         if value is None or len(choices) == 1:
@@ -165,19 +165,22 @@ def _read_union(kind: object, value: object, where: str) -> object:
     choices = _choices(kind)
     if len(choices) == 1:
         return _read(next(iter(choices.values())), value, where)
-    name = cast("dict[str, object]", value).get("kind") if isinstance(value, dict) else None
+    rest = dict(cast("dict[str, object]", value)) if isinstance(value, dict) else {}
+    name = rest.pop("kind", None)
     if not isinstance(name, str) or name not in choices:
-        raise _wrong(where, value, f"an object of the kind {' or '.join(choices)}")
-    rest = {key: item for key, item in cast("dict[str, object]", value).items() if key != "kind"}
+        raise _wrong(where, name, f"of the kind {' or '.join(choices)}")
     return _read(choices[name], rest, where)
 
 
 def _read_tuple(kind: object, value: object, where: str) -> tuple[object, ...]:
-    items = tuple(cast("list[object]", value)) if isinstance(value, list) else None
     kinds = get_args(kind)
     is_any_length = len(kinds) == 2 and kinds[1] is ...
-    if items is None or not (is_any_length or len(items) == len(kinds)):
-        raise _wrong(where, value, "a list" if is_any_length else f"a list of {len(kinds)}")
+    expected = "a list" if is_any_length else f"a list of {len(kinds)}"
+    if not isinstance(value, list):
+        raise _wrong(where, value, expected)
+    items = tuple(cast("list[object]", value))
+    if not is_any_length and len(items) != len(kinds):
+        raise _wrong(where, items, expected)
     return tuple(
         _read(item_kind, item, f"{where}[{place}]")
         for place, (item_kind, item) in enumerate(_pairs(kind, items))

@@ -79,7 +79,9 @@ def write_live(live: Sequence[LiveRows], columns: ColumnWriter) -> LiveSizes:
 def read_live(sizes: LiveSizes, columns: ColumnReader) -> tuple[LiveRows, ...]:
     """What `write_live` wrote."""
     found = [
-        LiveRows(*(columns.integers(f"live.{name}", (n,)) for name in ("slot", "row", "token_index")))
+        LiveRows(
+            *(columns.integers(f"live.{name}", (n,)) for name in ("slot", "row", "token_index"))
+        )
         for n in sizes.n_rows
     ]
     return tuple(at_place(found, place, "live rows") for place in sizes.of_layer)

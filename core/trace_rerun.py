@@ -11,8 +11,8 @@ from core.record import StepRecord
 from core.session import Session
 from core.tolerance import logits_band
 from core.trace import Trace
-from core.tracefile import OpenedTrace, Recorded, top_logit
 from core.trace_versions import versions_here
+from core.tracefile import OpenedTrace, Recorded, top_logit
 
 Agreement = Literal["identical", "within the band", "different"]
 
@@ -65,9 +65,7 @@ def rerun(opened: OpenedTrace, loaded: LoadedModel) -> Rerun:
     return Rerun(trace, is_same_place, agreement, step)
 
 
-def _first_different(
-    records: Sequence[StepRecord], recorded: Recorded, dtype: str
-) -> int | None:
+def _first_different(records: Sequence[StepRecord], recorded: Recorded, dtype: str) -> int | None:
     """The first step with other tokens, or with a largest logit beyond the band."""
     for record in records:
         is_same = record.token_ids == recorded.token_ids[record.step] and _is_close(

@@ -65,9 +65,7 @@ def write_step(record: StepRecord, config: ModelConfig, columns: ColumnWriter) -
     }
 
 
-def read_step(
-    step: int, value: object, config: ModelConfig, columns: ColumnReader
-) -> StepRecord:
+def read_step(step: int, value: object, config: ModelConfig, columns: ColumnReader) -> StepRecord:
     """The record that `write_step` took apart.
 
     Raises:
@@ -79,7 +77,8 @@ def read_step(
     sizes = from_json(StepSizes, given.pop("sizes", None), f"{where}: sizes")
     fields = fields_from_json(StepRecord, given, where, _ELSEWHERE)
     slots = columns.integers("slots", (sizes.slots,))
-    entries = {name: columns.integers(f"ledger.{name}", (sizes.entries,)) for name in _ENTRIES}
+    for name in _ENTRIES:
+        ledger[name] = columns.integers(f"ledger.{name}", (sizes.entries,))
     readable = tuple(columns.integers("readable", (n,)) for n in sizes.readable)
     logits = columns.floats("logits", (sizes.logits,)) if sizes.logits else None
     live = read_live(sizes.live, columns)
@@ -90,7 +89,7 @@ def read_step(
     )
     return StepRecord(
         step=step,
-        ledger=Ledger(**ledger, **entries),
+        ledger=Ledger(**ledger),
         slots=slots,
         readable=readable,
         layers=layers,

@@ -14,15 +14,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from core.errors import TraceError
 from core.record import StepRecord
-from core.script import EndReason
 from core.spec import RunSpec
-from core.trace import ModelInfo, Trace
+from core.trace import EndReason, ModelInfo, Trace
 from core.trace_columns import ColumnReader, ColumnWriter
 from core.trace_container import read_container, write_container
 from core.trace_json import from_json, to_json

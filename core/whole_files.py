@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def check_writable(path: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path) -> Generator[Path, None, None]:
     """A temporary file beside `path`; it takes the place of `path` once it is complete.
 
     If the block raises, `path` stays as it was, and the temporary file goes.
@@ -62,13 +62,12 @@ def _flush(path: Path) -> None:
 
 
 @contextmanager
-def _reasons(path: Path) -> Iterator[None]:
+def _reasons(path: Path) -> Generator[None, None, None]:
     """Turn what the system says into one line."""
     try:
         yield
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise TraceError(
-            f"{path}: cannot be written ({reason}); choose a file in a folder that you can "
-            "write to"
+            f"{path}: cannot be written ({reason}); choose a file in a folder that you can write to"
         ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.docks.keys import keep_plain_keys
 from app.icons import icon
 from app.theme import Theme
 
@@ -30,16 +29,12 @@ if TYPE_CHECKING:
 class Dock(QDockWidget):
     """A panel that can be moved, floated, closed and brought back from the menu."""
 
-    def __init__(self, id: str, title: str, content: QWidget, theme: Theme) -> None:
+    def __init__(self, dock_id: str, title: str, content: QWidget, theme: Theme) -> None:
         """Takes what it shows."""
         super().__init__(title)
-        self.setObjectName(f"dock-{id}")
+        self.setObjectName(f"dock-{dock_id}")
         self.setTitleBarWidget(self._title_bar(title, theme))
         self.setWidget(content)
-
-    def event(self, event: QEvent) -> bool:
-        """A floating panel is a window of its own: there, too, controls keep their plain keys."""
-        return keep_plain_keys(event) or super().event(event)
 
     def _title_bar(self, title: str, theme: Theme) -> QWidget:
         bar = QWidget()

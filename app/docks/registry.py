@@ -40,7 +40,7 @@ class DockSpec:
         id: its name in saved layouts.
         title: sentence case.
         area: where it stands at first.
-        share: its part of the height of its area at first.
+        height_px: its height at first; None: what the others leave.
         about: what will be seen in it, shown until there is something to see.
         load: imports what it holds.
     """
@@ -48,7 +48,7 @@ class DockSpec:
     id: str
     title: str
     area: Area
-    share: int
+    height_px: int | None
     about: str
     load: Callable[[], Panel]
 
@@ -90,15 +90,43 @@ def _timeline() -> Panel:
 
 DOCKS: tuple[DockSpec, ...] = (
     DockSpec(
-        "tokens",
-        "Tokens",
-        "centre",
-        3,
-        "The text so far, the right next tokens, and the run without faults",
-        _tokens,
+        id="tokens",
+        title="Tokens",
+        area="centre",
+        height_px=118,
+        about="The text so far, the right next tokens, and the run without faults",
+        load=_tokens,
     ),
-    DockSpec("cache", "Cache", "centre", 4, "What each slot really holds", _cache),
-    DockSpec("mask", "Mask", "centre", 3, "Which tokens a query sees, and should see", _mask),
-    DockSpec("attention", "Attention", "centre", 7, "Where each head looks", _attention),
-    DockSpec("timeline", "Timeline", "bottom", 1, "How far each step is from right", _timeline),
+    DockSpec(
+        id="cache",
+        title="Cache",
+        area="centre",
+        height_px=146,
+        about="What each slot really holds",
+        load=_cache,
+    ),
+    DockSpec(
+        id="mask",
+        title="Mask",
+        area="centre",
+        height_px=108,
+        about="Which tokens a query sees, and which it should see",
+        load=_mask,
+    ),
+    DockSpec(
+        id="attention",
+        title="Attention",
+        area="centre",
+        height_px=None,
+        about="Where each head looks",
+        load=_attention,
+    ),
+    DockSpec(
+        id="timeline",
+        title="Timeline",
+        area="bottom",
+        height_px=116,
+        about="How far each step is from right",
+        load=_timeline,
+    ),
 )

@@ -16,11 +16,13 @@ from core.readouts.slot_labels import SlotLabel
 from core.readouts.slot_states import LayerRow, SlotState
 from core.readouts.words import ranges
 
-TOP_PX, LABEL_PX = 6, 15
+TOP_PX, LABEL_PX = 6, 14
 ALL_LABELS_PX, NUMBERS_PX, SOME_NUMBERS_PX = 28, 14, 6
 POOLED_PX = 2
-_LEAST_ROW_PX, _MOST_ROW_PX = 5, 26
+BLANK = "the slots of the cache appear here, with the token that each one holds"
+_LEAST_ROW_PX, _GOOD_ROW_PX, _MOST_ROW_PX = 5, 14, 28
 _EVERY = 8
+_SHORT_TEXT = 4
 STATE_NAMES = {
     SlotState.NEVER_WRITTEN: "never written",
     SlotState.LIVE: "live",
@@ -79,7 +81,7 @@ class _LabelRow:
             "token": label.token_index,
             "position": label.position_id,
             "token, position": label.token_index,
-            "text": None if label.text is None else label.text[:4],
+            "text": label.text,
         }
         value = values[self.name]
         if value is None:
@@ -98,7 +100,8 @@ class _LabelRow:
 
 class _CacheCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "Cache", TOP_PX + _MOST_ROW_PX + 4 * LABEL_PX + 2)
+        labels = TOP_PX + 4 * LABEL_PX + 2
+        super().__init__(theme, "Cache", labels + _GOOD_ROW_PX, labels + _MOST_ROW_PX + 2)
         self._readout: CacheReadout | None = None
 
     def show_readout(self, readout: CacheReadout | None) -> None:
@@ -108,6 +111,7 @@ class _CacheCanvas(Canvas):
     def draw(self, painter: QPainter) -> None:
         readout = self._readout
         if readout is None:
+            self.draw_blank(painter, BLANK)
             return
         ruler = SlotRuler(self.width(), readout.n_slots)
         height = self._row_height(readout)
@@ -171,15 +175,11 @@ class _CacheCanvas(Canvas):
         for slot, code in enumerate(row.state.tolist()):
             cell = ruler.cell(slot, at.top(), at.height())
             is_sink = readout.labels[slot].is_sink
-            draw_state(painter, cell, SlotState(code), self.theme)
-            if bool(row.is_new[slot]) and code == SlotState.FOREIGN:
-                marks.glyph(painter, cell, "+", self.theme.paper, self.theme)
+            draw_state(painter, cell, SlotState(code), self.theme, is_new=bool(row.is_new[slot]))
             if is_sink:
                 painter.fillRect(QRectF(cell.left(), cell.top(), cell.width(), 3), self.theme.text)
 
-    def _draw_pooled(
-        self, painter: QPainter, ruler: SlotRuler, row: LayerRow, at: QRectF
-    ) -> None:
+    def _draw_pooled(self, painter: QPainter, ruler: SlotRuler, row: LayerRow, at: QRectF) -> None:
         """Slots that share pixels show the state of the highest priority among them."""
         n_cells = max(1, int(ruler.end - GUTTER_PX) // POOLED_PX)
         n_slots = len(row.state)
@@ -231,6 +231,8 @@ class _CacheCanvas(Canvas):
             colour = theme.dim
         is_left_aligned = cell.width() > 60
         align = Qt.AlignmentFlag.AlignLeft if is_left_aligned else Qt.AlignmentFlag.AlignCenter
+        if painter.fontMetrics().horizontalAdvance(text) > cell.width():
+            text = text[:_SHORT_TEXT]
         painter.setPen(colour)
         painter.drawText(cell, align | Qt.AlignmentFlag.AlignVCenter, text)
         if is_wrong:
@@ -290,7 +292,9 @@ def state_colour(state: SlotState, theme: Theme) -> QColor:
     return theme.dead if state in (SlotState.STALE, SlotState.LEFT) else theme.paper
 
 
-def draw_state(painter: QPainter, cell: QRectF, state: SlotState, theme: Theme) -> None:
+def draw_state(
+    painter: QPainter, cell: QRectF, state: SlotState, theme: Theme, *, is_new: bool = False
+) -> None:
     """A cell of the cache."""
     match state:
         case SlotState.NEVER_WRITTEN:
@@ -312,12 +316,16 @@ def draw_state(painter: QPainter, cell: QRectF, state: SlotState, theme: Theme) 
             marks.fill(painter, cell, theme.new)
             marks.glyph(painter, cell, "+", theme.paper, theme)
         case _:
-            _draw_wrong_state(painter, cell, state, theme)
+            _draw_wrong_state(painter, cell, state, theme, is_new=is_new)
 
 
-def _draw_wrong_state(painter: QPainter, cell: QRectF, state: SlotState, theme: Theme) -> None:
+def _draw_wrong_state(
+    painter: QPainter, cell: QRectF, state: SlotState, theme: Theme, *, is_new: bool
+) -> None:
     if state == SlotState.FOREIGN:
-        marks.fill(painter, cell, theme.live)
+        marks.fill(painter, cell, theme.new if is_new else theme.live)
+        if is_new:
+            marks.glyph(painter, cell, "+", theme.paper, theme)
         marks.outline(painter, cell, theme.alarm, px=2)
         marks.corner(painter, cell, theme.alarm)
         return

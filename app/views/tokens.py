@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QWheelEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QWheelEvent
 
 from app.theme import Theme
 from app.widgets import marks
@@ -12,9 +12,12 @@ from app.widgets.panel import CanvasPanel
 from app.widgets.slot_ruler import GUTTER_PX
 from core.readouts.tokens import TokenCell, TokensReadout
 
-ROW_PX, HEADER_PX = 20, 15
+HEADER_PX = 19
+_LEAST_ROW_PX, _MOST_ROW_PX = 17, 22
 NAMES = ("this run", "right next", "clean run")
+RIGHT, CLEAN = 1, 2
 NOTES = {"clean run": "illustration"}
+BLANK = "the text appears here, token by token"
 _PAD_PX, _LEAST_PX, _MOST_PX = 8, 18, 120
 _TURNS_A_COLUMN = 40
 
@@ -40,7 +43,9 @@ class TokensView(CanvasPanel):
 
 class _TokensCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "Tokens", HEADER_PX + 3 * ROW_PX + 4)
+        super().__init__(
+            theme, "Tokens", HEADER_PX + 3 * _LEAST_ROW_PX + 2, HEADER_PX + 3 * _MOST_ROW_PX + 2
+        )
         self._readout: TokensReadout | None = None
         self._widths: list[float] = []
         self._first = 0
@@ -67,24 +72,25 @@ class _TokensCanvas(Canvas):
     def draw(self, painter: QPainter) -> None:
         readout = self._readout
         if readout is None:
+            self.draw_blank(painter, BLANK)
             return
         self._draw_now(painter, readout)
         for row, (name, cells) in enumerate(zip(NAMES, _rows(readout), strict=True)):
-            top = HEADER_PX + row * ROW_PX
-            marks.gutter_name(painter, self.theme, top, ROW_PX, GUTTER_PX, name)
+            top = HEADER_PX + row * self._row_px()
+            marks.gutter_name(painter, self.theme, top, self._row_px(), GUTTER_PX, name)
             for cell in cells:
                 place = self._place(cell.token_index, row)
                 if place is not None:
-                    self._draw_cell(painter, place, cell, is_run=row == 0)
+                    self._draw_cell(painter, place, cell, row)
         self._draw_pending(painter, readout)
         self._draw_notes(painter, readout)
         self._draw_numbers(painter, readout)
 
     def hit(self, at: QPointF) -> Hit | None:
         readout, column = self._readout, self._column_at(at.x())
-        if readout is None or column is None or at.y() > HEADER_PX + 3 * ROW_PX:
+        if readout is None or column is None or at.y() > HEADER_PX + 3 * self._row_px():
             return None
-        row = max(0, int((at.y() - HEADER_PX) // ROW_PX))
+        row = max(0, int((at.y() - HEADER_PX) // self._row_px()))
         cells = {cell.token_index: cell for cell in _rows(readout)[row]}
         selection = replace(readout.selection, token_index=column, slot=None, position_id=None)
         if column in cells:
@@ -93,7 +99,8 @@ class _TokensCanvas(Canvas):
 
     def _column_widths(self, readout: TokensReadout) -> list[float]:
         metrics = QFontMetricsF(self.theme.mono())
-        widths = [float(_LEAST_PX)] * readout.n_columns
+        number = metrics.horizontalAdvance(str(readout.n_columns)) + 4
+        widths = [max(float(_LEAST_PX), number)] * readout.n_columns
         for row in _rows(readout):
             for cell in row:
                 needed = metrics.horizontalAdvance(cell.text) + _PAD_PX
@@ -111,13 +118,16 @@ class _TokensCanvas(Canvas):
     def _left(self, column: int) -> float:
         return GUTTER_PX + sum(self._widths[self._first : column])
 
+    def _row_px(self) -> int:
+        return min(_MOST_ROW_PX, (self.height() - HEADER_PX - 2) // 3)
+
     def _place(self, column: int, row: int) -> QRectF | None:
         if column < self._first:
             return None
         left = self._left(column)
         if left + self._widths[column] > self.width():
             return None
-        return QRectF(left, HEADER_PX + row * ROW_PX, self._widths[column], ROW_PX)
+        return QRectF(left, HEADER_PX + row * self._row_px(), self._widths[column], self._row_px())
 
     def _column_at(self, x: float) -> int | None:
         left = float(GUTTER_PX)
@@ -135,26 +145,29 @@ class _TokensCanvas(Canvas):
         places = [self._place(column, 0) for column in range(max(first, self._first), last + 1)]
         seen = [place for place in places if place is not None]
         if seen:
-            bar = QRectF(seen[0].left() + 1, HEADER_PX - 3, seen[-1].right() - seen[0].left() - 2, 2)
+            bar = QRectF(
+                seen[0].left() + 1, HEADER_PX - 3, seen[-1].right() - seen[0].left() - 2, 2
+            )
             painter.fillRect(bar, self.theme.new)
 
-    def _draw_cell(
-        self, painter: QPainter, place: QRectF, cell: TokenCell, *, is_run: bool
-    ) -> None:
+    def _draw_cell(self, painter: QPainter, place: QRectF, cell: TokenCell, row: int) -> None:
         theme = self.theme
         box = place.adjusted(1, 2, -1, -2)
         if cell.state == "read":
-            painter.fillRect(box, theme.raised)
-        colour = theme.text if is_run or cell.state != "read" else theme.dim
+            marks.fill(painter, box, theme.raised)
+        colour = theme.alarm if cell.is_wrong else theme.dim if row == CLEAN else theme.text
         painter.setFont(theme.mono())
-        marks.label(painter, box, cell.text, theme.alarm if cell.is_wrong else colour)
-        self._draw_kind(painter, box, cell)
+        marks.label(painter, box, cell.text, colour)
+        if row == RIGHT:
+            marks.outline(painter, box, theme.text)
+        else:
+            self._draw_kind(painter, box, cell, theme.dim if row == CLEAN else theme.new)
         if cell.is_wrong:
             marks.outline(painter, box, theme.alarm)
         if self._readout and cell.token_index == self._readout.selection.token_index:
             marks.chosen(painter, box.adjusted(1, 0, -1, 0), theme)
 
-    def _draw_kind(self, painter: QPainter, box: QRectF, cell: TokenCell) -> None:
+    def _draw_kind(self, painter: QPainter, box: QRectF, cell: TokenCell, colour: QColor) -> None:
         """Forced: dotted line; to be read next: solid line; refused: struck through."""
         theme = self.theme
         y = box.bottom() - 1
@@ -162,7 +175,7 @@ class _TokensCanvas(Canvas):
             painter.setPen(QPen(theme.text, 1, Qt.PenStyle.DotLine))
             painter.drawLine(QPointF(box.left() + 2, y), QPointF(box.right() - 2, y))
         elif cell.state == "next":
-            painter.setPen(QPen(theme.new, 2))
+            painter.setPen(QPen(colour, 2))
             painter.drawLine(QPointF(box.left() + 2, y), QPointF(box.right() - 2, y))
         elif cell.state == "refused":
             painter.setPen(QPen(theme.dim, 1))
@@ -171,22 +184,22 @@ class _TokensCanvas(Canvas):
 
     def _draw_pending(self, painter: QPainter, readout: TokensReadout) -> None:
         for column in readout.pending:
-            place = self._place(column, 1) if column < len(self._widths) else None
+            place = self._place(column, RIGHT) if column < len(self._widths) else None
             if place is not None:
                 painter.setFont(self.theme.mono())
                 marks.label(painter, place, "…", self.theme.dim)
 
     def _draw_notes(self, painter: QPainter, readout: TokensReadout) -> None:
         """What the third row is: an illustration, or nothing, without a fault."""
-        top = HEADER_PX + 2 * ROW_PX
+        top = HEADER_PX + CLEAN * self._row_px()
         painter.setFont(self.theme.sans(px=self.theme.small_px))
         if not readout.clean:
-            place = QRectF(GUTTER_PX + 4, top, self.width() - GUTTER_PX - 8, ROW_PX)
+            place = QRectF(GUTTER_PX + 4, top, self.width() - GUTTER_PX - 8, self._row_px())
             text = "no fault is on: the same as this run"
             marks.label(painter, place, text, self.theme.dim, Qt.AlignmentFlag.AlignLeft)
             return
         right = self._left(len(self._widths)) + 8
-        place = QRectF(right, top, self.width() - right - self.theme.margin_px, ROW_PX)
+        place = QRectF(right, top, self.width() - right - self.theme.margin_px, self._row_px())
         if painter.fontMetrics().horizontalAdvance(NOTES["clean run"]) <= place.width():
             note = NOTES["clean run"]
             marks.label(painter, place, note, self.theme.dim, Qt.AlignmentFlag.AlignLeft)
@@ -196,7 +209,7 @@ class _TokensCanvas(Canvas):
         painter.setFont(theme.mono(px=theme.small_px - 1))
         marks.label(
             painter,
-            QRectF(theme.margin_px, 0, GUTTER_PX - theme.margin_px - 6, HEADER_PX - 3),
+            QRectF(theme.margin_px, 2, GUTTER_PX - theme.margin_px - 6, HEADER_PX - 6),
             "token" if self._first == 0 else f"‹ {self._first} more",
             theme.dim,
             Qt.AlignmentFlag.AlignRight,
@@ -205,7 +218,7 @@ class _TokensCanvas(Canvas):
             place = self._place(column, 0)
             if place is None:
                 break
-            header = QRectF(place.left(), 0, place.width(), HEADER_PX - 3)
+            header = QRectF(place.left(), 2, place.width(), HEADER_PX - 6)
             if painter.fontMetrics().horizontalAdvance(str(column)) <= header.width():
                 marks.label(painter, header, str(column), theme.dim)
 
@@ -215,7 +228,7 @@ def _rows(readout: TokensReadout) -> tuple[tuple[TokenCell, ...], ...]:
 
 
 def _tip(row: str, cell: TokenCell) -> str:
-    if row == NAMES[1]:
+    if row == NAMES[RIGHT]:
         how = f"right after step {cell.step}"
     elif cell.state == "read":
         how = f"read in step {cell.step}"

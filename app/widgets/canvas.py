@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.theme import Theme
 from core.selection import Selection
+
+_GOOD_WIDTH = 640
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +30,31 @@ class Canvas(QWidget):
 
     picked = Signal(object)
 
-    def __init__(self, theme: Theme, name: str, least_height: int) -> None:
-        """Takes the name that a screen reader says."""
+    def __init__(self, theme: Theme, name: str, least_height: int, good_height: int) -> None:
+        """Takes the name that a screen reader says, and the heights it can do and does well with."""
         super().__init__()
         self.theme = theme
+        self._good_height = good_height
         self.setAccessibleName(name)
         self.setMouseTracking(True)
         self.setMinimumHeight(least_height)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
+    def sizeHint(self) -> QSize:
+        """The height that shows everything well."""
+        return QSize(_GOOD_WIDTH, self._good_height)
+
     def draw(self, painter: QPainter) -> None:
         """Draw everything; the ground is painted already."""
+
+    def draw_blank(self, painter: QPainter, text: str) -> None:
+        """Say in the middle why there is nothing, or what will be here."""
+        margin = self.theme.margin_px
+        painter.setFont(self.theme.sans())
+        painter.setPen(self.theme.dim)
+        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        painter.drawText(self.rect().adjusted(margin, margin, -margin, -margin), flags, text)
 
     def hit(self, at: QPointF) -> Hit | None:
         """What is at a place; None: nothing."""

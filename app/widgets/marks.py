@@ -7,6 +7,7 @@ from app.theme import Theme
 
 GLYPH_PX = 10
 FRAME_PX = 6
+_HATCH_ALPHA = 150
 
 
 def fill(painter: QPainter, cell: QRectF, colour: QColor) -> None:
@@ -30,8 +31,10 @@ def outline(
 
 
 def hatch(painter: QPainter, cell: QRectF, colour: QColor) -> None:
-    """Slanted lines."""
-    painter.fillRect(cell, QBrush(colour, Qt.BrushStyle.BDiagPattern))
+    """Slanted lines, half see-through."""
+    faint = QColor(colour)
+    faint.setAlpha(_HATCH_ALPHA)
+    painter.fillRect(cell, QBrush(faint, Qt.BrushStyle.BDiagPattern))
 
 
 def glyph(painter: QPainter, cell: QRectF, sign: str, colour: QColor, theme: Theme) -> None:

@@ -1,0 +1,1 @@
+"""One decode step: plan in integers, compute in tensors, commit."""

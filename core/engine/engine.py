@@ -5,7 +5,7 @@ forward.py. The engine knows no fault, policy or layout by name: it asks `Seams`
 `Numbering`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -156,8 +156,7 @@ class Engine:
         plans = {id(plan): plan for plan in planned.layers}
         prepared = {key: prepare(self._model, plan) for key, plan in plans.items()}
         layers = tuple(
-            (prepared[id(plan)], table)
-            for plan, table in zip(planned.layers, seams, strict=True)
+            (prepared[id(plan)], table) for plan, table in zip(planned.layers, seams, strict=True)
         )
         self._witness.begin(self._step, planned.token_index, planned.layers)
         return run_layers(self._model, self._store, layers, planned.room.token_ids, self._witness)
@@ -269,7 +268,7 @@ class Engine:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def _one_thread() -> Generator[None]:
     """One torch thread, so that the same run gives the same bits; the setting is put back."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -136,7 +136,7 @@ def _project(
     config = model.config
     heads = linear(normed, w.qkv_weight, w.qkv_bias).view(len(normed), -1, config.d_head)
     n_query, n_kv = config.n_heads, config.n_kv_heads
-    queries, new_rows = heads.transpose(0, 1).split((n_query, 2 * n_kv))
+    queries, new_rows = torch.split(heads.transpose(0, 1), [n_query, 2 * n_kv])
     queries = seams.rotate(model.positions, queries, plan.position_ids)
     new_rows = new_rows.view(2, n_kv, -1, config.d_head)
     if plan.write_position_ids is not None:

@@ -57,9 +57,7 @@ class Planner:
         """
         run, n, before = seams[0], len(room.token_ids), room.ledger
         past_len = run.past_len(before)
-        position_ids = frozen(
-            self._numbering.query_position_ids(run.position_ids(past_len, n))
-        )
+        position_ids = frozen(self._numbering.query_position_ids(run.position_ids(past_len, n)))
         slots = frozen(run.next_slots(before, n))
         token_index = frozen(np.arange(before.seen, before.seen + n))
         ledger = counted.with_rows(slots, token_index, position_ids, room.token_ids)

@@ -21,6 +21,7 @@ from core.record import LayerRecord, LiveRows, Rows
 
 _INT_OF_SIZE = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
+
 class Witness(Watcher, Protocol):
     """A watcher of whole steps, who can tell afterwards what was seen."""
 

@@ -1,0 +1,1 @@
+"""Faults: each one wrong function on one seam."""

@@ -30,15 +30,15 @@ COMBINATIONS: dict[str, tuple[str, ...]] = {
 }
 
 
-def find_faults(id: str) -> tuple[Fault, ...]:
-    """The fault with this id, or the faults of the combination with this name.
+def find_faults(name: str) -> tuple[Fault, ...]:
+    """The fault with this id, or the faults of the combination of this name.
 
     Raises:
         FaultError: there is none; the message names all.
     """
     by_id = {fault.id: fault for fault in FAULTS}
-    members = COMBINATIONS.get(id, (id,))
+    members = COMBINATIONS.get(name, (name,))
     if any(member not in by_id for member in members):
         known = ", ".join([*by_id, *COMBINATIONS])
-        raise FaultError(f"fault {id!r} is not known; there are {known}")
+        raise FaultError(f"fault {name!r} is not known; there are {known}")
     return tuple(by_id[member] for member in members)

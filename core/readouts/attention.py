@@ -24,7 +24,7 @@ from core.readouts.attention_image import (
     last_rows,
     takes_of,
 )
-from core.readouts.history import SlotHistory, computed_tokens, slot_history, text_after
+from core.readouts.history import SlotHistory, computed_tokens, is_blank, slot_history, text_after
 from core.record import StepRecord
 from core.selection import Selection
 
@@ -54,12 +54,19 @@ class KeyLabel:
         token_index: token whose row was really there then; None: none.
         claimed_token_index: token that the ledger claimed for it; None: none.
         text: text of the token that was really there; None: none.
+        is_unwritten: whether the row was never written.
     """
 
     slot: int | None
     token_index: int | None
     claimed_token_index: int | None
     text: str | None
+    is_unwritten: bool
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another token's row was there than the ledger claimed."""
+        return self.token_index is not None and self.token_index != self.claimed_token_index
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +124,7 @@ def attention_readout(view: RunView) -> AttentionReadout:
     text = _texts(view)
     n_read = max(text, default=-1) + 1
     takes = tuple(takes_of(records[: selection.step + 1], n_read, ENLARGED_ROWS))
-    by_token = _grid(takes, TokenOrder(takes, (selection.layer,), history), selection, text)
+    by_token = _grid(view, takes, TokenOrder(takes, (selection.layer,), history), text)
     return AttentionReadout(
         step=selection.step,
         layer=selection.layer,
@@ -127,7 +134,7 @@ def attention_readout(view: RunView) -> AttentionReadout:
         queries=tuple(label for take in takes for label in _query_labels(take, text)),
         atlas=_atlas(view, takes, history),
         by_token=by_token,
-        by_slot=_grid(takes, SlotOrder(history), selection, text),
+        by_slot=_grid(view, takes, SlotOrder(history), text),
         sentence=_sentence(record, takes, by_token, selection, text),
         selection=selection,
     )
@@ -149,10 +156,8 @@ def _atlas(view: RunView, takes: Sequence[Take], history: SlotHistory) -> Codes:
     return frozen(np.stack([image_codes(shown, order, layer, slice(None)) for layer in layers]))
 
 
-def _grid(
-    takes: Sequence[Take], order: Order, selection: Selection, text: dict[int, str]
-) -> HeadGrid:
-    layer, head = selection.layer, selection.head
+def _grid(view: RunView, takes: Sequence[Take], order: Order, text: dict[int, str]) -> HeadGrid:
+    layer, head = view.selection.layer, view.selection.head
     codes = image_codes(takes, order, layer, slice(head, head + 1))
     weights = np.zeros((sum(take.n_rows for take in takes), order.n_columns))
     first = 0
@@ -161,33 +166,46 @@ def _grid(
         weights[first:stop, order.columns(told)] = told.weights[head, take.first : take.stop]
         first = stop
     return HeadGrid(
-        columns=tuple(_key_labels(takes, order, layer, text)),
+        columns=tuple(_key_labels(view.records, takes, order, layer, text)),
         codes=frozen(codes[0] if len(codes) else np.empty(weights.shape, dtype=np.uint8)),
         weights=frozen(weights),
     )
 
 
 def _key_labels(
-    takes: Sequence[Take], order: Order, layer: int, text: dict[int, str]
+    records: Sequence[StepRecord],
+    takes: Sequence[Take],
+    order: Order,
+    layer: int,
+    text: dict[int, str],
 ) -> Iterator[KeyLabel]:
     """What each column was in the newest step that read it."""
-    numbers = np.full((3, order.n_columns), ABSENT, dtype=np.int64)
+    numbers = np.full((5, order.n_columns), ABSENT, dtype=np.int64)
     is_open = np.ones(order.n_columns, dtype=np.bool_)
     for take in reversed(takes):
-        told = take.record.layers[layer]
+        told, plan = take.record.layers[layer], take.record.layers[layer].plan
         columns = order.columns(told)
-        new = np.stack([told.plan.view_slots, told.row_token, told.plan.view_token_index])
         wanted = is_open[columns]
-        numbers[:, columns[wanted]] = new[:, wanted]
+        new = (
+            plan.view_slots,
+            told.row_token,
+            plan.view_token_index,
+            plan.read_rows,
+            told.row_version,
+        )
+        numbers[:, columns[wanted]] = np.stack(new)[:, wanted]
         is_open[columns] = False
         if not is_open.any():
             break
-    for column, (slot, token, claimed) in enumerate(numbers.T.tolist()):
+    for column, (slot, token, claimed, row, version) in enumerate(numbers.T.tolist()):
         yield KeyLabel(
             slot=order.slot(column) if slot == ABSENT else slot,
             token_index=None if token == ABSENT else token,
             claimed_token_index=None if claimed == ABSENT else claimed,
             text=text.get(token),
+            is_unwritten=row != ABSENT
+            and token == ABSENT
+            and is_blank(records, layer, row, version),
         )
 
 

@@ -39,6 +39,7 @@ class SlotLabel:
             not judged yet.
         text: text of the token; None: none.
         is_counted: whether the ledger counts the slot.
+        is_sink: whether the claimed token is one that the policy never lets go.
         has_left: whether the token left in this step.
         is_token_wrong: whether another token is there than claimed, or one that should not be
             held.
@@ -53,6 +54,7 @@ class SlotLabel:
     expected_position_id: int | None
     text: str | None
     is_counted: bool
+    is_sink: bool
     has_left: bool
     is_token_wrong: bool
     is_position_wrong: bool
@@ -78,6 +80,7 @@ class _LabelMaker:
         claims = zip(live.row.tolist(), tokens.tolist(), positions.tolist(), strict=True)
         self._claims = dict(zip(live.slot.tolist(), claims, strict=True))
         self._leaving = leaving
+        self._n_sinks = view.spec.sinks
         self._right = None if expected is None else dict(expected.live)
         self._text = {
             t: token.token_id for t, token in text_after(view.records, record.step).items()
@@ -103,6 +106,7 @@ class _LabelMaker:
             expected_position_id=right.get(claimed),
             text=self._shown(self._text.get(found)) if found is not None else None,
             is_counted=slot in self._claims,
+            is_sink=0 <= claimed < self._n_sinks,
             has_left=False,
             is_token_wrong=slot in self._claims and is_wrong,
             is_position_wrong=claimed in right and right[claimed] != position,
@@ -121,6 +125,7 @@ class _LabelMaker:
             expected_position_id=None,
             text=self._shown(token_id),
             is_counted=False,
+            is_sink=False,
             has_left=True,
             is_token_wrong=False,
             is_position_wrong=False,

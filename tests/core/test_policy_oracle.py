@@ -173,6 +173,7 @@ def test_reprefill_goes_on_from_the_kept_tokens_after_a_rollback():
         pytest.param(9, 5, Refused(needed=3, free=0), id="a token that fell out is the newest"),
         pytest.param(6, 6, OK, id="a text taken back whole needs no row"),
         pytest.param(4, 4, OK, id="nothing ever left"),
+        pytest.param(6, 0, OK, id="nothing is taken back"),
         pytest.param(4, 5, Refused(needed=5, free=4), id="more than was read"),
     ],
 )
@@ -180,6 +181,25 @@ def test_rollback_under_reprefill(n_read, n, outcome):
     run = Run("reprefill", 4)
     run.append(n_read)
     assert run.rollback(n, engine_accepted=outcome == OK).outcome == outcome
+
+
+def test_reprefill_with_one_slot_starts_at_position_0_after_any_rollback():
+    run = Run("reprefill", 1)
+    run.append(9)
+    step = run.rollback(5)
+    assert (step.outcome, step.length, step.seen) == (OK, 0, 4)
+    step = run.append(1)
+    assert facts(step) == (1, 5, (0,), ((4,),))
+    assert tokens_of(run.passage(step)) == [4]
+
+
+def test_reprefill_starts_at_position_0_after_the_whole_text_was_taken_back():
+    run = Run("reprefill", 3)
+    run.append(7)
+    run.rollback(7)
+    step = run.append(2)
+    assert facts(step) == (2, 2, (0, 1), ((0,), (0, 1)))
+    assert tokens_of(run.passage(step)) == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -502,13 +522,13 @@ class ListCache:
         if n > self.seen:
             return Refused(n, self.seen), self.held
         target = self.seen - n
-        if self.rules.policy == "reprefill":
-            is_allowed = not self.held or self.held[0] in (0, *range(target))
-            needed = list(range(max(0, target - self.rules.capacity + 1), target))
-        else:
+        if self.rules.policy != "reprefill":
             needed = self.read_from_scratch(target + 1)[:-1]
-            is_allowed = set(needed) <= set(self.held)
-        if not is_allowed:
+        elif self.held and self.held[0] < target:
+            needed = self.held[: self.held.index(target - 1) + 1]
+        else:
+            needed = [token for token in range(target) if token > target - self.rules.capacity]
+        if not set(needed) <= set(self.held):
             return Refused(len(needed), len(set(needed) & set(self.held))), self.held
         kept = []
         for row in self.held:

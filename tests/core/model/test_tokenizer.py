@@ -98,6 +98,15 @@ def test_the_end_of_text_id_is_the_one_given() -> None:
     assert _words(None, {"?": 0}).eos_token_id == 0
 
 
+def test_the_end_of_a_text_is_decoded_like_any_token() -> None:
+    tokenizer = tokenizers.Tokenizer.from_str(byte_tokenizer_json())
+    tokenizer.add_special_tokens(["<end>"])
+    with_end = Tokenizer(tokenizer.to_str(), 256)
+
+    assert with_end.decode((65, 256)) == "A<end>"
+    assert with_end.token_text(256) == "<end>"
+
+
 def test_half_a_surrogate_pair_is_refused_with_its_place() -> None:
     with pytest.raises(SpecError, match=r"U\+DC80 at character 2 of the text"):
         BYTES.encode("ab\udc80c")

@@ -1,0 +1,374 @@
+"""Attention of all heads in one atlas, and one head enlarged, keys exactly as read."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal, Slot
+from PySide6.QtGui import QPainter, QPen
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QToolButton, QWidget
+
+from app.theme import Theme
+from app.widgets import code_image, marks
+from app.widgets.canvas import Canvas, Hit
+from app.widgets.panel import CanvasPanel
+from app.widgets.slot_ruler import GUTTER_PX, SlotRuler
+from core.readouts.attention import AttentionReadout, HeadGrid
+
+HEADER_PX, LEGEND_PX = 17, 20
+BLANK = "the attention of every head appears here"
+NO_QUERY = "no token of this text was computed yet"
+_NAMES_FROM_PX = 11
+_HATCH_FROM_PX = 6
+_ZERO_FROM_PX = 16
+_NUMBER_FROM_PX = 14
+_TILE_GAP_PX = 3
+_ORDERS = {"slot": "keys by slot", "token": "keys by token"}
+
+
+class AttentionView(CanvasPanel):
+    """Shows an `AttentionReadout`."""
+
+    def __init__(self, theme: Theme) -> None:
+        """Empty until there is something to show."""
+        self._attention = _AttentionCanvas(theme)
+        super().__init__(theme, self._attention)
+
+    def show_readout(self, readout: AttentionReadout) -> None:
+        """Draw it."""
+        self._attention.show_readout(readout)
+        self.say(readout.sentence)
+
+    def clear(self) -> None:
+        """Draw nothing."""
+        self._attention.show_readout(None)
+        self.say("")
+
+
+class _OrderSwitch(QWidget):
+    """Whether the keys stand by slot or by token."""
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._group = QButtonGroup(self)
+        self._is_by_slot = True
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        for name, tooltip in _ORDERS.items():
+            button = QToolButton()
+            button.setText(name)
+            button.setToolTip(tooltip)
+            button.setAccessibleName(tooltip)
+            button.setCheckable(True)
+            button.setChecked(name == "slot")
+            button.setAutoRaise(True)
+            button.setFont(theme.sans(px=theme.small_px))
+            self._group.addButton(button)
+            row.addWidget(button)
+        self._group.buttonClicked.connect(self._choose)
+
+    @property
+    def is_by_slot(self) -> bool:
+        """Whether they stand by slot."""
+        return self._is_by_slot
+
+    @Slot(QAbstractButton)
+    def _choose(self, button: QAbstractButton) -> None:
+        self._is_by_slot = button.text() == "slot"
+        self.changed.emit()
+
+
+class _AttentionCanvas(Canvas):
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Attention", HEADER_PX + LEGEND_PX + 60, 280)
+        self._readout: AttentionReadout | None = None
+        self._colours = code_image.palette(theme)
+        self._switch = _OrderSwitch(theme, self)
+        self._switch.changed.connect(self.update)
+        self._switch.hide()
+
+    def show_readout(self, readout: AttentionReadout | None) -> None:
+        self._readout = readout
+        self._switch.setVisible(readout is not None)
+        self.update()
+
+    def resizeEvent(self, event: object) -> None:
+        """The switch stands at the lower left."""
+        size = self._switch.sizeHint()
+        self._switch.setGeometry(
+            self.theme.margin_px, self.height() - size.height(), size.width(), size.height()
+        )
+
+    def draw(self, painter: QPainter) -> None:
+        readout = self._readout
+        if readout is None or not readout.queries:
+            self.draw_blank(painter, BLANK if readout is None else NO_QUERY)
+            return
+        grid = self._grid(readout)
+        ruler = SlotRuler(self.width(), len(grid.columns))
+        self._draw_enlarged(painter, ruler, readout, grid)
+        self._draw_atlas(painter, readout)
+        self._draw_legend(painter)
+
+    def hit(self, at: QPointF) -> Hit | None:
+        readout = self._readout
+        if readout is None or not readout.queries:
+            return None
+        return self._hit_atlas(readout, at) or self._hit_enlarged(readout, at)
+
+    def _grid(self, readout: AttentionReadout) -> HeadGrid:
+        return readout.by_slot if self._switch.is_by_slot else readout.by_token
+
+    # The enlarged head
+
+    def _row_height(self, readout: AttentionReadout) -> float:
+        """As high as wide at most; whole pixels where there is room for them."""
+        free = (self.height() - HEADER_PX - LEGEND_PX - 4) / len(readout.queries)
+        ruler = SlotRuler(self.width(), len(self._grid(readout).columns))
+        most = max(ruler.column_px, _NAMES_FROM_PX)
+        return min(most, float(int(free)) if free >= 4 else free)
+
+    def _draw_enlarged(
+        self, painter: QPainter, ruler: SlotRuler, readout: AttentionReadout, grid: HeadGrid
+    ) -> None:
+        height = self._row_height(readout)
+        n_rows, n_columns = grid.codes.shape
+        place = QRectF(GUTTER_PX, HEADER_PX, n_columns * ruler.column_px, n_rows * height)
+        scale = self.devicePixelRatioF()
+        codes = code_image.pooled(
+            grid.codes, int(place.height() * scale), int(place.width() * scale)
+        )
+        painter.drawImage(place, code_image.image(codes, self._colours))
+        if min(height, ruler.column_px) >= _HATCH_FROM_PX:
+            self._draw_codes(painter, ruler, grid, height)
+        self._draw_names(painter, ruler, readout, grid, height)
+        self._draw_now(painter, readout, place, height)
+        self._draw_choice(painter, ruler, readout, grid, place, height)
+
+    def _draw_codes(
+        self, painter: QPainter, ruler: SlotRuler, grid: HeadGrid, height: float
+    ) -> None:
+        """What is no value: hatch for masked, dots for never written, signs for zero and NaN."""
+        for row, first, last, code in _runs(grid.codes):
+            top = HEADER_PX + row * height
+            left, right = ruler.left(first), ruler.left(last + 1)
+            place = QRectF(left, top, right - left, height)
+            if code == code_image.MASKED:
+                marks.hatch(painter, place, self.theme.dead)
+            elif code == code_image.NEVER_WRITTEN:
+                marks.outline(painter, place, self.theme.frame, style=Qt.PenStyle.DotLine)
+            else:
+                self._draw_signs(painter, ruler, (first, last), top, height, code)
+
+    def _draw_signs(
+        self,
+        painter: QPainter,
+        ruler: SlotRuler,
+        columns: tuple[int, int],
+        top: float,
+        height: float,
+        code: int,
+    ) -> None:
+        is_zero = code == code_image.ZERO
+        if is_zero and min(height, ruler.column_px) < _ZERO_FROM_PX:
+            return
+        light = self.theme.paper if self.theme.name == "light" else self.theme.text
+        colour = light if is_zero else self.theme.paper
+        for column in range(columns[0], columns[1] + 1):
+            cell = ruler.cell(column, top, height)
+            marks.glyph(painter, cell, "0" if is_zero else "N", colour, self.theme)
+
+    def _draw_names(
+        self,
+        painter: QPainter,
+        ruler: SlotRuler,
+        readout: AttentionReadout,
+        grid: HeadGrid,
+        height: float,
+    ) -> None:
+        theme = self.theme
+        by = "slot" if self._switch.is_by_slot else "token"
+        marks.gutter_name(painter, theme, 0, HEADER_PX, GUTTER_PX, by)
+        if height >= _NAMES_FROM_PX:
+            for row, query in enumerate(readout.queries):
+                name = f"{query.token_index} {query.text}"
+                top = HEADER_PX + row * height
+                marks.gutter_name(painter, theme, top, height, GUTTER_PX, name)
+        painter.setFont(theme.mono(px=theme.small_px - 1))
+        every = 1 if ruler.column_px >= _NUMBER_FROM_PX else 8
+        if ruler.column_px * every < 24 and every > 1:
+            return
+        for column in range(0, len(grid.columns), every):
+            key = grid.columns[column]
+            number = key.slot if self._switch.is_by_slot else key.claimed_token_index
+            place = QRectF(ruler.left(column), 0, ruler.column_px * every, HEADER_PX)
+            text = "–" if number is None else str(number)
+            align = Qt.AlignmentFlag.AlignCenter if every == 1 else Qt.AlignmentFlag.AlignLeft
+            colour = theme.alarm if key.is_unwritten or key.is_foreign else theme.dim
+            marks.label(painter, place, text, colour, align)
+
+    def _draw_now(
+        self, painter: QPainter, readout: AttentionReadout, place: QRectF, height: float
+    ) -> None:
+        """A bar beside the rows that this step computed."""
+        if readout.n_now:
+            top = place.bottom() - readout.n_now * height
+            painter.setPen(QPen(self.theme.new, 2))
+            painter.drawLine(
+                QPointF(GUTTER_PX - 3, top + 1), QPointF(GUTTER_PX - 3, place.bottom() - 1)
+            )
+
+    def _draw_choice(
+        self,
+        painter: QPainter,
+        ruler: SlotRuler,
+        readout: AttentionReadout,
+        grid: HeadGrid,
+        place: QRectF,
+        height: float,
+    ) -> None:
+        selection = readout.selection
+        for column, key in enumerate(grid.columns):
+            is_token = selection.slot is None and key.token_index == selection.token_index
+            if (selection.slot is not None and key.slot == selection.slot) or (
+                is_token and selection.token_index is not None
+            ):
+                left = ruler.left(column)
+                cell = QRectF(left, place.top(), max(3.0, ruler.column_px), place.height())
+                marks.chosen(painter, cell, self.theme)
+
+    def _hit_enlarged(self, readout: AttentionReadout, at: QPointF) -> Hit | None:
+        grid = self._grid(readout)
+        column = SlotRuler(self.width(), len(grid.columns)).column_at(at.x())
+        row = int((at.y() - HEADER_PX) // self._row_height(readout))
+        if column is None or not 0 <= row < len(readout.queries):
+            return None
+        key = grid.columns[column]
+        selection = replace(
+            readout.selection, slot=key.slot, token_index=key.token_index, position_id=None
+        )
+        return Hit("\n".join(_tip(readout, grid, row, column)), selection)
+
+    # The atlas
+
+    def _tiles(self, readout: AttentionReadout) -> tuple[QRectF, float, float]:
+        """Where the atlas stands, and width and height of a tile."""
+        n_layers, n_heads = readout.atlas.shape[:2]
+        ruler = SlotRuler(self.width(), len(self._grid(readout).columns))
+        left = ruler.side_left
+        width = self.width() - left - self.theme.margin_px - 24
+        height = self.height() - HEADER_PX - LEGEND_PX - 4
+        side_x, side_y = width / n_heads, height / n_layers
+        tile = min(side_x, side_y * 1.6), min(side_y, side_x * 1.6)
+        place = QRectF(left + 24, HEADER_PX, tile[0] * n_heads, tile[1] * n_layers)
+        return place, tile[0], tile[1]
+
+    def _draw_atlas(self, painter: QPainter, readout: AttentionReadout) -> None:
+        place, width, height = self._tiles(readout)
+        n_layers, n_heads = readout.atlas.shape[:2]
+        scale = self.devicePixelRatioF()
+        codes = code_image.pooled(
+            readout.atlas, int((height - _TILE_GAP_PX) * scale), int((width - _TILE_GAP_PX) * scale)
+        )
+        rows, columns = codes.shape[2:]
+        flat = codes.transpose(0, 2, 1, 3).reshape(n_layers * rows, n_heads * columns)
+        atlas = code_image.image(flat, self._colours)
+        for layer in range(n_layers):
+            for head in range(n_heads):
+                source = QRectF(head * columns, layer * rows, columns, rows)
+                painter.drawImage(self._tile(readout, layer, head), atlas, source)
+        for layer in range(n_layers):
+            for head in range(n_heads):
+                tile = self._tile(readout, layer, head)
+                marks.outline(painter, tile.adjusted(-1, -1, 1, 1), self.theme.frame)
+        self._draw_atlas_names(painter, place, width, height, (n_layers, n_heads))
+        marks.chosen(painter, self._tile(readout, readout.layer, readout.head), self.theme)
+
+    def _draw_atlas_names(
+        self, painter: QPainter, place: QRectF, width: float, height: float, n: tuple[int, int]
+    ) -> None:
+        theme = self.theme
+        painter.setFont(theme.mono(px=theme.small_px - 1))
+        if height >= 10:
+            for layer in range(n[0]):
+                box = QRectF(place.left() - 26, place.top() + layer * height, 22, height)
+                marks.label(painter, box, f"L{layer}", theme.dim, Qt.AlignmentFlag.AlignRight)
+        if width >= 22:
+            for head in range(n[1]):
+                box = QRectF(place.left() + head * width, 0, width, HEADER_PX - 2)
+                marks.label(painter, box, f"H{head}", theme.dim)
+
+    def _tile(self, readout: AttentionReadout, layer: int, head: int) -> QRectF:
+        place, width, height = self._tiles(readout)
+        left, top = place.left() + head * width, place.top() + layer * height
+        return QRectF(left, top, width - _TILE_GAP_PX, height - _TILE_GAP_PX)
+
+    def _hit_atlas(self, readout: AttentionReadout, at: QPointF) -> Hit | None:
+        place, width, height = self._tiles(readout)
+        if not place.contains(at):
+            return None
+        n_layers, n_heads = readout.atlas.shape[:2]
+        layer = min(int((at.y() - place.top()) // height), n_layers - 1)
+        head = min(int((at.x() - place.left()) // width), n_heads - 1)
+        return Hit(
+            f"layer {layer}, head {head}", replace(readout.selection, layer=layer, head=head)
+        )
+
+    # The legend
+
+    def _draw_legend(self, painter: QPainter) -> None:
+        """The scale from 0 to 1, and what is no value."""
+        theme = self.theme
+        top = self.height() - LEGEND_PX + 4.0
+        painter.setFont(theme.sans(px=theme.small_px))
+        left = float(self._switch.geometry().right() + 12)
+        scale = np.arange(code_image.LOWEST, code_image.HIGHEST + 1, dtype=np.uint8)[None]
+        bar = QRectF(left + 12, top + 2, 90, 10)
+        marks.label(painter, QRectF(left, top, 10, 14), "0", theme.dim)
+        painter.drawImage(bar, code_image.image(scale, self._colours))
+        marks.label(painter, QRectF(bar.right() + 3, top, 10, 14), "1", theme.dim)
+        x = bar.right() + 22
+        for name in ("masked", "never written"):
+            width = painter.fontMetrics().horizontalAdvance(name) + 4
+            if x + 18 + width > self.width():
+                return
+            box = QRectF(x, top + 2, 12, 10)
+            if name == "masked":
+                marks.hatch(painter, box, theme.dead)
+                marks.outline(painter, box, theme.frame)
+            else:
+                marks.outline(painter, box, theme.dead, style=Qt.PenStyle.DotLine)
+            marks.label(painter, QRectF(x + 16, top, width, 14), name, theme.dim)
+            x += 16 + width + 12
+
+
+def _runs(codes: np.ndarray) -> Iterator[tuple[int, int, int, int]]:
+    """(row, first column, last column, code) of neighbours with one code that is no value."""
+    is_value = (codes >= code_image.LOWEST) & (codes <= code_image.HIGHEST)
+    for row in range(len(codes)):
+        changes = np.flatnonzero(np.diff(codes[row])) + 1
+        firsts = [0, *changes.tolist()]
+        lasts = [*(changes - 1).tolist(), codes.shape[1] - 1]
+        for first, last in zip(firsts, lasts, strict=True):
+            if not is_value[row, first]:
+                yield row, first, last, int(codes[row, first])
+
+
+def _tip(readout: AttentionReadout, grid: HeadGrid, row: int, column: int) -> Iterator[str]:
+    query, key, code = readout.queries[row], grid.columns[column], int(grid.codes[row, column])
+    yield f"layer {readout.layer}, head {readout.head}"
+    yield f"query: token {query.token_index} ‘{query.text}’, step {query.step}"
+    where = "" if key.slot is None else f"slot {key.slot}, "
+    if key.token_index is None:
+        yield f"key: {where}{'never written' if key.is_unwritten else 'a row of no token'}"
+    else:
+        yield f"key: {where}token {key.token_index} ‘{key.text}’"
+    if code == code_image.MASKED:
+        yield "masked, or not read"
+    elif code == code_image.NEVER_WRITTEN:
+        yield "not there yet"
+    else:
+        yield f"weight {float(grid.weights[row, column])!r}"
