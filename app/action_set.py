@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMenu, QMenuBar
 
 from app.actions import ActionSpec, Shell
 from app.icons import icon
-from app.run_control import Situation
+from app.situation import Situation
 from app.theme import Theme
 
 MENUS = ("File", "Run", "View", "Window", "Help")

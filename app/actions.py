@@ -6,7 +6,8 @@ from typing import Protocol
 
 from app import reasons
 from app.reasons import Reason
-from app.run_control import RunControl, Situation
+from app.run_control import RunControl
+from app.situation import Situation
 
 
 class Shell(Protocol):

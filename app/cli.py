@@ -6,6 +6,7 @@ torch is imported by the commands that compute, once the arguments are known to 
 
 import argparse
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,8 @@ def main(argv: Sequence[str]) -> int:
     Returns:
         The exit status: 0 done, 1 a check failed, 2 unusable input, 130 interrupted.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack letters
     try:
         arguments = _parser().parse_args(argv)
         status: int = arguments.command(arguments)

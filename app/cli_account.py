@@ -24,7 +24,7 @@ _HEADINGS = (
     "held",
     "next",
     "policy",
-    "mechan.",
+    "mechanism",
     "logits",
     "error",
 )

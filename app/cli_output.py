@@ -3,8 +3,8 @@
 import json
 import math
 import sys
-import time
 from collections.abc import Sequence
+from time import monotonic
 from typing import Protocol
 
 from app.cli_account import account
@@ -46,6 +46,7 @@ class JsonPrinter:
     def begin(self) -> None:
         """The line of the run."""
         _write_line(run_line(self._trace.spec, self._trace.model))
+        sys.stdout.flush()
 
     def judged(self, verdicts: Sequence[StepVerdict]) -> None:
         """A line per step."""
@@ -90,12 +91,12 @@ class Progress:
         """Starts to count the time."""
         self._n_steps = _n_steps(spec)
         self._is_terminal = sys.stderr.isatty()
-        self._next_s = time.monotonic() + _QUIET_S
+        self._next_s = monotonic() + _QUIET_S
         self._has_line = False
 
     def at(self, n_done: int) -> None:
         """So many steps are done."""
-        now_s = time.monotonic()
+        now_s = monotonic()
         if now_s < self._next_s:
             return
         line = f"step {n_done} of {self._n_steps}"

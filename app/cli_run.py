@@ -42,8 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     printer: Printer = kind(trace, judge.verdicts, loaded.tokenizer)
     reader_left: BrokenPipeError | None = None
     try:
-        printer.begin()
-        _decode(session, judge, printer.judged)
+        with _ctrl_c_sets(cancel := threading.Event()):
+            printer.begin()
+            _decode(session, judge, cancel, printer.judged)
     except BrokenPipeError as left:
         reader_left, trace.end = left, trace.end or "cancelled"
     if path is not None:
@@ -57,21 +58,25 @@ def run(arguments: argparse.Namespace) -> int:
     return CHECK_FAILED if arguments.check and is_wrong else DONE
 
 
-def _decode(session: Session, judge: Judge, report: Callable[[list[StepVerdict]], None]) -> None:
-    """Run to the end, or until Ctrl-C.
+def _decode(
+    session: Session,
+    judge: Judge,
+    cancel: threading.Event,
+    report: Callable[[list[StepVerdict]], None],
+) -> None:
+    """Run to the end, or until `cancel` is set.
 
     Verdicts cost a forward over the whole run, whenever they are asked for: so batches grow.
     """
-    trace, cancel, progress = session.trace, threading.Event(), Progress(session.trace.spec)
-    with _ctrl_c_sets(cancel):
-        while not cancel.is_set() and session.advance() is not None:
-            n_judged = len(judge.verdicts)
-            progress.at(len(trace.records))
-            if len(trace.records) - n_judged >= max(_SMALLEST_BATCH, n_judged):
-                report(judge.update())
-        trace.end = trace.end or "cancelled"
-        progress.done()
-        report(judge.update())
+    trace, progress = session.trace, Progress(session.trace.spec)
+    while not cancel.is_set() and session.advance() is not None:
+        n_judged = len(judge.verdicts)
+        progress.at(len(trace.records))
+        if len(trace.records) - n_judged >= max(_SMALLEST_BATCH, n_judged):
+            report(judge.update())
+    trace.end = trace.end or "cancelled"
+    progress.done()
+    report(judge.update())
 
 
 @contextmanager

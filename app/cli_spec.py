@@ -1,12 +1,14 @@
 """From the options of `kvscope run` to a run specification."""
 
 import argparse
+import os
 from dataclasses import replace
 from typing import Any
 
 from core.errors import SpecError
 from core.faults.catalog import find_faults
 from core.faults.fault import Scenario
+from core.model.config import ModelConfig
 from core.model.devices import resolve_device
 from core.model.loading import LoadedModel
 from core.spec import FaultUse, RunSpec
@@ -14,6 +16,8 @@ from core.spec import FaultUse, RunSpec
 DEFAULT_MODEL = "learned"
 DEFAULT_CAPACITY = 128
 DEFAULT_SINKS = 4
+MOST_STEPS = 1_000_000
+_N_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 _TAKEN_AS_THEY_ARE = (
     "model",
     "steps",
@@ -76,7 +80,7 @@ def spec_of(
         base["capacity"] = min(DEFAULT_CAPACITY, limit)
         base["prompt_ids"] = _prompt_ids(arguments, loaded)
         spec = RunSpec(**{**base, **given})
-    _check_room(spec)
+    _check_room(spec, loaded.config)
     return spec
 
 
@@ -97,10 +101,28 @@ def _prompt_ids(arguments: argparse.Namespace, loaded: LoadedModel) -> tuple[int
     return loaded.tokenizer.encode(arguments.prompt)
 
 
-def _check_room(spec: RunSpec) -> None:
+def _check_room(spec: RunSpec, config: ModelConfig) -> None:
+    """Raise SpecError where the prompt cannot fit, or the machine cannot hold what is asked for."""
     n = len(spec.prompt_ids)
     if spec.policy == "refuse" and n > spec.capacity:
         raise SpecError(
             f"the prompt has {n} tokens, but a cache of {spec.capacity} slots refuses more; "
             f"choose --capacity {n} or above, a shorter prompt, or another --policy"
         )
+    if spec.steps > MOST_STEPS:
+        raise SpecError(f"steps is {spec.steps}; choose at most {MOST_STEPS}")
+    # Keys and values, each in the buffer and once more in what the recorder knows of it.
+    n_bytes = 4 * config.n_layers * config.n_kv_heads * config.d_head * _N_BYTES[spec.dtype]
+    most = _memory_bytes() // n_bytes
+    if spec.capacity > most:
+        raise SpecError(
+            f"capacity {spec.capacity} takes {n_bytes} bytes a slot in {spec.model}, more than "
+            f"this machine has; choose at most {most}"
+        )
+
+
+def _memory_bytes() -> int:
+    """Bytes of memory that the machine has; where it does not say (Windows), more than any has."""
+    if not hasattr(os, "sysconf"):
+        return 1 << 60
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

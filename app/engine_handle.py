@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import QObject, QThread, Signal, Slot
 
 from app.backend import Backend
 from app.draft import Draft
+from app.garbage import Garbage
 from app.messages import Advance, Save, Start
 from app.worker import Worker
 
@@ -37,12 +38,15 @@ class EngineHandle(QObject):
         self._thread.setObjectName("engine")
         self.worker = Worker(make_backend)
         self.worker.moveToThread(self._thread)
+        self.worker.ready.connect(self._on_ready)
         self._load_asked.connect(self.worker.load)
         self._start_asked.connect(self.worker.start)
         self._advance_asked.connect(self.worker.advance)
         self._judge_asked.connect(self.worker.judge_rest)
         self._open_asked.connect(self.worker.open)
         self._save_asked.connect(self.worker.save)
+        self._garbage = Garbage(self)
+        self._garbage.start()
         self._thread.start()
 
     def load(self) -> None:
@@ -87,7 +91,14 @@ class EngineHandle(QObject):
         """Cancel, and end the thread; false if it still runs after `limit_ms`."""
         self.cancel()
         self._thread.quit()
-        return self._thread.wait(limit_ms)
+        is_over = self._thread.wait(limit_ms)
+        if is_over:
+            self._garbage.stop()
+        return is_over
+
+    @Slot()
+    def _on_ready(self) -> None:
+        self._garbage.spare_what_is_there()
 
     def _new_event(self) -> threading.Event:
         event = threading.Event()

@@ -54,7 +54,7 @@ def arrange(window: QMainWindow, panels: Sequence[Dock], docks: Sequence[Readout
     panels[0].raise_()
     heights: dict[Dock, int] = {d: d.spec.height_px for d in docks if d.spec.height_px}
     heights[panels[0]] = SETUP_PX
-    _size(window, {dock: LOW_BOTTOM_PX for dock in bottom} if is_low else heights)
+    _size(window, dict.fromkeys(bottom, LOW_BOTTOM_PX) if is_low else heights)
     widths = [SIDE_PX, window.width() - SIDE_PX]
     window.resizeDocks([panels[0], *centre[:1]], widths, _ACROSS)
 
@@ -73,8 +73,14 @@ def _size(window: QMainWindow, heights: Mapping[Dock, int]) -> None:
     """
     for dock, height_px in heights.items():
         dock.setFixedHeight(height_px)
-    window.layout().activate()
+    _work_out(window)
     for dock in heights:
         dock.setMinimumHeight(0)
         dock.setMaximumHeight(NO_LIMIT_PX)
-    window.layout().activate()
+    _work_out(window)
+
+
+def _work_out(window: QMainWindow) -> None:
+    layout = window.layout()
+    if layout is not None:
+        layout.activate()

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from PySide6.QtCore import QSize, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QShowEvent
+from PySide6.QtGui import QCloseEvent, QPalette, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QToolBar, QWidget
 
 from app.about import about_box
@@ -18,9 +18,10 @@ from app.icons import icon
 from app.layout import arrange, set_growth
 from app.message_bar import MessageBar
 from app.messages import Failed, Ready
+from app.notice import Notice
 from app.preferences import Preferences, layout_version
 from app.reasons import STARTING
-from app.run_control import Notice, RunControl
+from app.run_control import RunControl
 from app.settings_panel import SettingsPanel
 from app.step_line import step_line
 from app.theme import Theme
@@ -38,6 +39,7 @@ class MainWindow(QMainWindow):
     """The one window."""
 
     closed = Signal()
+    settled = Signal()
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class MainWindow(QMainWindow):
         self.step_bar = StepBar(theme)
         self.message_bar = MessageBar(theme)
         self._engine_state = QLabel(f"{STARTING}…")
+        self._engine_state.setForegroundRole(QPalette.ColorRole.PlaceholderText)
         self._engine_state.setContentsMargins(0, 0, theme.margin_px, 0)
         self.panels = self._make_panels()
         self.readout_docks = tuple(ReadoutDock(spec, theme) for spec in dock_specs)
@@ -128,8 +131,7 @@ class MainWindow(QMainWindow):
         for name, content in (("Transport", self.transport), ("Step", self.step_bar)):
             self._add_bar(name, content)
         self._place_bar("Message", self.message_bar)
-        self.statusBar().setSizeGripEnabled(False)
-        self.statusBar().addPermanentWidget(self._engine_state)
+        self.menuBar().setCornerWidget(self._engine_state)
 
     def _add_bar(self, name: str, content: QWidget) -> None:
         bar = QToolBar(name)
@@ -186,6 +188,8 @@ class MainWindow(QMainWindow):
             dock.fill()
         self.setup.show_devices(message.devices)
         self._engine_state.setText(f"torch {message.version} · {', '.join(message.devices)}")
+        self._engine_state.adjustSize()
+        self.menuBar().setCornerWidget(self._engine_state)
 
     @Slot()
     def _on_run_started(self) -> None:
@@ -223,6 +227,8 @@ class MainWindow(QMainWindow):
         for dock in self.readout_docks:
             dock.show_view(view)
         self.control.player.painted()
+        if not self.control.situation().is_busy:
+            self.settled.emit()
 
     def _show_situation(self) -> None:
         situation = self.control.situation()

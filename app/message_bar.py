@@ -5,8 +5,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolBar, QToolButton, QWidget
 
 from app.icons import icon
+from app.notice import Notice
 from app.options import versions
-from app.run_control import Notice
 from app.theme import Theme
 
 

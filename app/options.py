@@ -5,7 +5,7 @@ import platform
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NoReturn
 
 from app import __version__
 
@@ -40,9 +40,17 @@ class WindowOptions:
     reset_settings: bool = False
 
 
+class OneLineParser(argparse.ArgumentParser):
+    """Answers an unusable argument in one line and with status 2, without the usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and leave."""
+        self.exit(2, f"kvscope: {message.removeprefix('argument ')} (see {self.prog} --help)\n")
+
+
 def window_parser() -> argparse.ArgumentParser:
     """Parser of a command line that opens the window."""
-    parser = argparse.ArgumentParser(
+    parser = OneLineParser(
         prog="kvscope",
         description="Step through the decoding loop of a GPT and see what its KV cache holds.",
         epilog=COMMANDS_HELP,
@@ -86,9 +94,7 @@ def _version_of(distribution: str) -> str:
 def _existing_file(text: str) -> Path:
     path = Path(text)
     if not path.is_file():
-        raise argparse.ArgumentTypeError(
-            f"there is no file {text!r}, nor a command of that name (see kvscope --help)"
-        )
+        raise argparse.ArgumentTypeError(f"there is no file {text!r}, nor a command of that name")
     return path
 
 

@@ -1,6 +1,6 @@
 """Why a command cannot be done now, in words; None where it can."""
 
-from app.run_control import Situation
+from app.situation import Situation
 
 Reason = str | None
 STARTING = "the engine is starting"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +15,6 @@ from app.draft import Draft
 from app.engine_handle import EngineHandle
 from app.messages import (
     Ended,
-    EndReason,
     Failed,
     Idle,
     Opened,
@@ -24,7 +23,9 @@ from app.messages import (
     Said,
     Started,
 )
+from app.notice import Notice, Offer
 from app.player import Player
+from app.situation import Situation
 from core.faults.catalog import find_faults
 from core.spec import FaultUse
 
@@ -36,63 +37,11 @@ JUDGE_AT_ONCE = 1
 JUMP = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """All that decides which actions are possible now.
-
-    Attributes:
-        is_ready: the engine is loaded.
-        is_busy: steps were asked for that are not there yet.
-        is_playing: steps follow of themselves.
-        n_records: steps there are.
-        step: the step looked at.
-        end: why no further step can come; None: one can.
-        first_wrong: first step known to be wrong.
-        is_judged: whether every step has a verdict.
-    """
-
-    is_ready: bool
-    is_busy: bool
-    is_playing: bool
-    n_records: int
-    step: int
-    end: EndReason | None
-    first_wrong: int | None
-    is_judged: bool
-
-    @property
-    def is_at_newest(self) -> bool:
-        """Whether the newest step is looked at."""
-        return self.step == self.n_records - 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Offer:
-    """A way out that a notice offers."""
-
-    label: str
-    take: Callable[[], None]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Notice:
-    """One line for the person, shown until the next one or until it is closed.
-
-    Attributes:
-        text: the line.
-        details: the program's own account, for a report; None: the choice was at fault.
-        offer: a way out.
-    """
-
-    text: str
-    details: str | None = None
-    offer: Offer | None = None
-
-
 class RunControl(QObject):
     """Owns the engine's handle, the cursor and the player."""
 
     situation_changed = Signal()
+    rested = Signal()
     ready = Signal(object)
     draft_loaded = Signal(object)
     run_started = Signal()
@@ -289,6 +238,8 @@ class RunControl(QObject):
         if message.run_id == self._starting_id:
             self._starting_id = None
             self._arrive(message.run_id)
+        if self._n_pending == 0:
+            self.rested.emit()
         self.situation_changed.emit()
 
     @Slot(object)

@@ -15,10 +15,11 @@ from app.docks.registry import DOCKS
 from app.draft import Draft
 from app.fonts import load_fonts
 from app.main_window import MainWindow
+from app.notice import Notice
 from app.options import WindowOptions
 from app.plain_keys import PlainKeys
 from app.preferences import Preferences
-from app.run_control import Goal, Notice, RunControl
+from app.run_control import Goal, RunControl
 from app.theme import apply_theme, choose_theme
 from core.errors import CoreError
 from core.faults.catalog import find_faults

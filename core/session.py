@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from core.engine.blocks import blocks_for
 from core.engine.engine import Engine
 from core.engine.forward import Model
 from core.engine.policies import ByRank, Kept, Numbering, Policy, Refuse, Reprefill, Window
-from core.engine.recorder import Recorder
+from core.engine.recorder import Recorder, Witness
 from core.engine.rows import RowStore
 from core.engine.sampling import Greedy, Sampled, Sampling
 from core.errors import SpecError
@@ -15,7 +14,6 @@ from core.faults.activation import activate
 from core.model.config import ModelConfig
 from core.model.devices import resolve_device, resolve_dtype
 from core.model.loading import LoadedModel
-from core.model.positions import positions_of
 from core.record import StepRecord
 from core.script import Script
 from core.spec import Decode, FaultUse, NewPrompt, Prefill, RunSpec
@@ -37,8 +35,13 @@ class Session:
         trace: what happened so far.
     """
 
-    def __init__(self, spec: RunSpec, loaded: LoadedModel) -> None:
-        """Make the engine of a spec.
+    def __init__(
+        self,
+        spec: RunSpec,
+        loaded: LoadedModel,
+        make_witness: Callable[[RowStore], Witness] = Recorder,
+    ) -> None:
+        """Make the engine of a spec, watched by a recorder or another witness.
 
         Raises:
             SpecError: a setting that does not fit the model.
@@ -50,7 +53,7 @@ class Session:
         path = None if loaded.path is None else str(loaded.path)
         self.trace = Trace(spec, ModelInfo(spec.model, path, loaded.config))
         self._script = Script(spec, loaded.config)
-        self._engine = _engine(spec, loaded)
+        self._engine = _engine(spec, loaded, make_witness)
         self._dtype = self._engine.dtype
 
     def advance(self) -> StepRecord | None:
@@ -121,11 +124,12 @@ class Session:
         return tuple(forced)
 
 
-def _engine(spec: RunSpec, loaded: LoadedModel) -> Engine:
+def _engine(
+    spec: RunSpec, loaded: LoadedModel, make_witness: Callable[[RowStore], Witness]
+) -> Engine:
     device = resolve_device(spec.device)
     weights = loaded.weights.to(resolve_dtype(spec.dtype, device), device)
     config = loaded.config
-    model = Model(config, weights, positions_of(weights), blocks_for(config))
     numbering: Numbering = Kept()
     if spec.reassign_positions:
         numbering = ByRank(spec.capacity, spec.sinks)
@@ -135,13 +139,13 @@ def _engine(spec: RunSpec, loaded: LoadedModel) -> Engine:
         config.n_layers, config.n_kv_heads, n_rows, config.d_head, weights.embedding
     )
     return Engine(
-        model=model,
+        model=Model.of(weights),
         policy=policy,
         numbering=numbering,
         sampling=_sampling(spec),
         seams_at=activate(spec.faults, config.n_layers).tables(),
         store=store,
-        witness=Recorder(store),
+        witness=make_witness(store),
         capacity=spec.capacity,
     )
 

@@ -1,7 +1,7 @@
 """Makes the run of a small trace file again, and says whether it is the same run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -52,11 +52,12 @@ def rerun(opened: OpenedTrace, loaded: LoadedModel) -> Rerun:
         CoreError: the spec cannot be run here.
     """
     recorded = opened.recorded
-    session = Session(opened.spec, loaded)
-    while len(session.trace.records) < len(recorded.digests) and session.advance() is not None:
+    n_recorded = len(recorded.digests)
+    # No more steps than were recorded, whatever the file asks for.
+    session = Session(replace(opened.spec, steps=min(opened.spec.steps, n_recorded)), loaded)
+    while len(session.trace.records) < n_recorded and session.advance() is not None:
         pass
-    trace = session.trace
-    trace.end = recorded.end
+    trace = replace(session.trace, spec=opened.spec, end=recorded.end)
     is_same_place = versions_here(opened.spec.device) == opened.versions
     if tuple(trace.digests()) == recorded.digests:
         return Rerun(trace, is_same_place, "identical", None)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from core.engine.types import Ledger
+from core.errors import TraceError
 from core.model.config import ModelConfig
 from core.record import StepRecord
 from core.trace_columns import ColumnReader, ColumnWriter
@@ -76,6 +77,7 @@ def read_step(step: int, value: object, config: ModelConfig, columns: ColumnRead
     ledger = fields_from_json(Ledger, given.pop("ledger", None), f"{where}: ledger", _ENTRIES)
     sizes = from_json(StepSizes, given.pop("sizes", None), f"{where}: sizes")
     fields = fields_from_json(StepRecord, given, where, _ELSEWHERE)
+    _check_counts(sizes, config, where)
     slots = columns.integers("slots", (sizes.slots,))
     for name in _ENTRIES:
         ledger[name] = columns.integers(f"ledger.{name}", (sizes.entries,))
@@ -97,6 +99,22 @@ def read_step(step: int, value: object, config: ModelConfig, columns: ColumnRead
         logits=logits,
         **fields,
     )
+
+
+def _check_counts(sizes: StepSizes, config: ModelConfig, where: str) -> None:
+    """Raise TraceError unless layers and logits are as many as the model has, or none."""
+    counts = (
+        ("layers", len(sizes.layers), config.n_layers),
+        ("logits", sizes.logits, config.vocab_size),
+    )
+    for name, n, expected in counts:
+        if n not in (0, expected):
+            raise TraceError(f"{where} has {n} {name}; the model has {expected}")
+    if len(sizes.live.of_layer) != config.n_layers:
+        raise TraceError(
+            f"{where} tells what is live in {len(sizes.live.of_layer)} layers; the model has "
+            f"{config.n_layers}"
+        )
 
 
 def _write_arrays(record: StepRecord, config: ModelConfig, columns: ColumnWriter) -> StepSizes:

@@ -230,7 +230,10 @@ def _trace(
     config = recorded.model.config
     records = [read_step(step, value, config, reader) for step, value in enumerate(steps)]
     trace = Trace(spec, recorded.model, records, recorded.end)
-    if tuple(trace.digests()) != recorded.digests:
+    if (
+        tuple(trace.digests()) != recorded.digests
+        or tuple(record.token_ids for record in records) != recorded.token_ids
+    ):
         raise TraceError("the digests of its steps are not those of its numbers")
     return trace
 

@@ -32,8 +32,10 @@ def replacing(path: Path) -> Generator[Path, None, None]:
     with _reasons(path):
         target = _target(path)
         temporary = _temporary_beside(target)
+        rights = temporary.stat().st_mode
         try:
             yield temporary
+            temporary.chmod(rights)  # safetensors puts a file of its own there, for its owner only
             _flush(temporary)
             temporary.replace(target)
         finally:

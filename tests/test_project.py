@@ -70,6 +70,12 @@ def test_an_answer_without_work_imports_neither_qt_nor_torch(arguments, status, 
     assert not imported & SLOW_TO_IMPORT
 
 
+def test_an_unusable_argument_is_answered_in_one_line():
+    _, _, printed = run_python(RUN_MAIN, "no-such-file")
+    (line,) = [line for line in printed.splitlines() if not line.startswith("{")]
+    assert line.startswith("kvscope: FILE: there is no file 'no-such-file'")
+
+
 def test_no_module_of_core_imports_qt_or_the_window():
     _, imported, _ = run_python(IMPORT_ALL_OF_CORE)
     assert "core" in imported

@@ -70,7 +70,7 @@ class ReadoutDock(Dock):
         self._readout: Callable[[RunView], Any] | None = None
         self._pending: RunView | None = None
         self._is_seen = False
-        super().__init__(spec.id, spec.title, _promise(spec.about), theme)
+        super().__init__(spec.id, spec.title, self._held(_promise(spec.about)), theme)
         self.visibilityChanged.connect(self._on_visibility)
 
     @property
@@ -84,7 +84,12 @@ class ReadoutDock(Dock):
         view = panel.build(self._theme)
         view.selected.connect(self.selected)
         self._readout = panel.readout
-        self.setWidget(view)
+        self.setWidget(self._held(view))
+
+    def _held(self, content: QWidget) -> QWidget:
+        """Qt moves no neighbour when a least height changes, so it is the same at all times."""
+        content.setMinimumHeight(self.spec.least_px)
+        return content
 
     def show_view(self, view: RunView) -> None:
         """Show this now, or when the panel is next seen."""

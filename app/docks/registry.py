@@ -41,6 +41,7 @@ class DockSpec:
         title: sentence case.
         area: where it stands at first.
         height_px: its height at first; None: what the others leave.
+        least_px: below this height its contents would be cut.
         about: what will be seen in it, shown until there is something to see.
         load: imports what it holds.
     """
@@ -49,6 +50,7 @@ class DockSpec:
     title: str
     area: Area
     height_px: int | None
+    least_px: int
     about: str
     load: Callable[[], Panel]
 
@@ -94,6 +96,7 @@ DOCKS: tuple[DockSpec, ...] = (
         title="Tokens",
         area="centre",
         height_px=118,
+        least_px=90,
         about="The text so far, the right next tokens, and the run without faults",
         load=_tokens,
     ),
@@ -102,6 +105,7 @@ DOCKS: tuple[DockSpec, ...] = (
         title="Cache",
         area="centre",
         height_px=146,
+        least_px=97,
         about="What each slot really holds",
         load=_cache,
     ),
@@ -110,6 +114,7 @@ DOCKS: tuple[DockSpec, ...] = (
         title="Mask",
         area="centre",
         height_px=108,
+        least_px=58,
         about="Which tokens a query sees, and which it should see",
         load=_mask,
     ),
@@ -118,6 +123,7 @@ DOCKS: tuple[DockSpec, ...] = (
         title="Attention",
         area="centre",
         height_px=None,
+        least_px=106,
         about="Where each head looks",
         load=_attention,
     ),
@@ -126,6 +132,7 @@ DOCKS: tuple[DockSpec, ...] = (
         title="Timeline",
         area="bottom",
         height_px=116,
+        least_px=62,
         about="How far each step is from right",
         load=_timeline,
     ),

@@ -4,26 +4,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
-from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QToolButton, QWidget
 
 from app.theme import Theme
-from app.widgets import code_image, marks
+from app.widgets import code_image, marks, scale_legend
 from app.widgets.canvas import Canvas, Hit
+from app.widgets.head_atlas import HEADER_PX, HeadAtlas
+from app.widgets.order_switch import OrderSwitch
 from app.widgets.panel import CanvasPanel
 from app.widgets.slot_ruler import GUTTER_PX, SlotRuler
 from core.readouts.attention import AttentionReadout, HeadGrid
 
-HEADER_PX, LEGEND_PX = 17, 20
+LEGEND_PX = 24
 BLANK = "the attention of every head appears here"
 NO_QUERY = "no token of this text was computed yet"
 _NAMES_FROM_PX = 11
 _HATCH_FROM_PX = 6
 _ZERO_FROM_PX = 16
-_NUMBER_FROM_PX = 14
-_TILE_GAP_PX = 3
-_ORDERS = {"slot": "keys by slot", "token": "keys by token"}
+_NUMBER_FROM_PX, _SPARSE_NUMBER_PX = 14, 24
 
 
 class AttentionView(CanvasPanel):
@@ -45,48 +44,12 @@ class AttentionView(CanvasPanel):
         self.say("")
 
 
-class _OrderSwitch(QWidget):
-    """Whether the keys stand by slot or by token."""
-
-    changed = Signal()
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._group = QButtonGroup(self)
-        self._is_by_slot = True
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        for name, tooltip in _ORDERS.items():
-            button = QToolButton()
-            button.setText(name)
-            button.setToolTip(tooltip)
-            button.setAccessibleName(tooltip)
-            button.setCheckable(True)
-            button.setChecked(name == "slot")
-            button.setAutoRaise(True)
-            button.setFont(theme.sans(px=theme.small_px))
-            self._group.addButton(button)
-            row.addWidget(button)
-        self._group.buttonClicked.connect(self._choose)
-
-    @property
-    def is_by_slot(self) -> bool:
-        """Whether they stand by slot."""
-        return self._is_by_slot
-
-    @Slot(QAbstractButton)
-    def _choose(self, button: QAbstractButton) -> None:
-        self._is_by_slot = button.text() == "slot"
-        self.changed.emit()
-
-
 class _AttentionCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "Attention", HEADER_PX + LEGEND_PX + 60, 280)
+        super().__init__(theme, "Attention", HEADER_PX + LEGEND_PX + 56, 280)
         self._readout: AttentionReadout | None = None
         self._colours = code_image.palette(theme)
-        self._switch = _OrderSwitch(theme, self)
+        self._switch = OrderSwitch(theme, self)
         self._switch.changed.connect(self.update)
         self._switch.hide()
 
@@ -110,8 +73,12 @@ class _AttentionCanvas(Canvas):
         grid = self._grid(readout)
         ruler = SlotRuler(self.width(), len(grid.columns))
         self._draw_enlarged(painter, ruler, readout, grid)
-        self._draw_atlas(painter, readout)
-        self._draw_legend(painter)
+        atlas = self._atlas(readout)
+        atlas.draw(painter, readout.atlas, self._colours, self.theme, self.devicePixelRatioF())
+        marks.chosen(painter, atlas.tile(readout.layer, readout.head), self.theme)
+        top = self.height() - LEGEND_PX + 6.0
+        left = self._switch.geometry().right() + 12.0
+        scale_legend.draw(painter, QPointF(left, top), self.width(), self._colours, self.theme)
 
     def hit(self, at: QPointF) -> Hit | None:
         readout = self._readout
@@ -199,16 +166,17 @@ class _AttentionCanvas(Canvas):
                 marks.gutter_name(painter, theme, top, height, GUTTER_PX, name)
         painter.setFont(theme.mono(px=theme.small_px - 1))
         every = 1 if ruler.column_px >= _NUMBER_FROM_PX else 8
-        if ruler.column_px * every < 24 and every > 1:
-            return
-        for column in range(0, len(grid.columns), every):
+        has_room = every == 1 or ruler.column_px * every >= _SPARSE_NUMBER_PX
+        for column in range(0, len(grid.columns) if has_room else 0, every):
             key = grid.columns[column]
             number = key.slot if self._switch.is_by_slot else key.claimed_token_index
             place = QRectF(ruler.left(column), 0, ruler.column_px * every, HEADER_PX)
             text = "–" if number is None else str(number)
             align = Qt.AlignmentFlag.AlignCenter if every == 1 else Qt.AlignmentFlag.AlignLeft
-            colour = theme.alarm if key.is_unwritten or key.is_foreign else theme.dim
-            marks.label(painter, place, text, colour, align)
+            marks.label(painter, place, text, theme.dim, align)
+        for column, key in enumerate(grid.columns):
+            if key.is_unwritten or key.is_foreign:
+                marks.fill(painter, ruler.cell(column, HEADER_PX - 3, 2), theme.alarm)
 
     def _draw_now(
         self, painter: QPainter, readout: AttentionReadout, place: QRectF, height: float
@@ -252,97 +220,20 @@ class _AttentionCanvas(Canvas):
         )
         return Hit("\n".join(_tip(readout, grid, row, column)), selection)
 
-    # The atlas
-
-    def _tiles(self, readout: AttentionReadout) -> tuple[QRectF, float, float]:
-        """Where the atlas stands, and width and height of a tile."""
-        n_layers, n_heads = readout.atlas.shape[:2]
+    def _atlas(self, readout: AttentionReadout) -> HeadAtlas:
         ruler = SlotRuler(self.width(), len(self._grid(readout).columns))
-        left = ruler.side_left
-        width = self.width() - left - self.theme.margin_px - 24
-        height = self.height() - HEADER_PX - LEGEND_PX - 4
-        side_x, side_y = width / n_heads, height / n_layers
-        tile = min(side_x, side_y * 1.6), min(side_y, side_x * 1.6)
-        place = QRectF(left + 24, HEADER_PX, tile[0] * n_heads, tile[1] * n_layers)
-        return place, tile[0], tile[1]
-
-    def _draw_atlas(self, painter: QPainter, readout: AttentionReadout) -> None:
-        place, width, height = self._tiles(readout)
-        n_layers, n_heads = readout.atlas.shape[:2]
-        scale = self.devicePixelRatioF()
-        codes = code_image.pooled(
-            readout.atlas, int((height - _TILE_GAP_PX) * scale), int((width - _TILE_GAP_PX) * scale)
-        )
-        rows, columns = codes.shape[2:]
-        flat = codes.transpose(0, 2, 1, 3).reshape(n_layers * rows, n_heads * columns)
-        atlas = code_image.image(flat, self._colours)
-        for layer in range(n_layers):
-            for head in range(n_heads):
-                source = QRectF(head * columns, layer * rows, columns, rows)
-                painter.drawImage(self._tile(readout, layer, head), atlas, source)
-        for layer in range(n_layers):
-            for head in range(n_heads):
-                tile = self._tile(readout, layer, head)
-                marks.outline(painter, tile.adjusted(-1, -1, 1, 1), self.theme.frame)
-        self._draw_atlas_names(painter, place, width, height, (n_layers, n_heads))
-        marks.chosen(painter, self._tile(readout, readout.layer, readout.head), self.theme)
-
-    def _draw_atlas_names(
-        self, painter: QPainter, place: QRectF, width: float, height: float, n: tuple[int, int]
-    ) -> None:
-        theme = self.theme
-        painter.setFont(theme.mono(px=theme.small_px - 1))
-        if height >= 10:
-            for layer in range(n[0]):
-                box = QRectF(place.left() - 26, place.top() + layer * height, 22, height)
-                marks.label(painter, box, f"L{layer}", theme.dim, Qt.AlignmentFlag.AlignRight)
-        if width >= 22:
-            for head in range(n[1]):
-                box = QRectF(place.left() + head * width, 0, width, HEADER_PX - 2)
-                marks.label(painter, box, f"H{head}", theme.dim)
-
-    def _tile(self, readout: AttentionReadout, layer: int, head: int) -> QRectF:
-        place, width, height = self._tiles(readout)
-        left, top = place.left() + head * width, place.top() + layer * height
-        return QRectF(left, top, width - _TILE_GAP_PX, height - _TILE_GAP_PX)
+        height = self.height() - LEGEND_PX - 4
+        place = QRectF(ruler.side_left, 0, ruler.side_px - self.theme.margin_px, height)
+        return HeadAtlas(place, *readout.atlas.shape[:2])
 
     def _hit_atlas(self, readout: AttentionReadout, at: QPointF) -> Hit | None:
-        place, width, height = self._tiles(readout)
-        if not place.contains(at):
+        found = self._atlas(readout).head_at(at)
+        if found is None:
             return None
-        n_layers, n_heads = readout.atlas.shape[:2]
-        layer = min(int((at.y() - place.top()) // height), n_layers - 1)
-        head = min(int((at.x() - place.left()) // width), n_heads - 1)
+        layer, head = found
         return Hit(
             f"layer {layer}, head {head}", replace(readout.selection, layer=layer, head=head)
         )
-
-    # The legend
-
-    def _draw_legend(self, painter: QPainter) -> None:
-        """The scale from 0 to 1, and what is no value."""
-        theme = self.theme
-        top = self.height() - LEGEND_PX + 4.0
-        painter.setFont(theme.sans(px=theme.small_px))
-        left = float(self._switch.geometry().right() + 12)
-        scale = np.arange(code_image.LOWEST, code_image.HIGHEST + 1, dtype=np.uint8)[None]
-        bar = QRectF(left + 12, top + 2, 90, 10)
-        marks.label(painter, QRectF(left, top, 10, 14), "0", theme.dim)
-        painter.drawImage(bar, code_image.image(scale, self._colours))
-        marks.label(painter, QRectF(bar.right() + 3, top, 10, 14), "1", theme.dim)
-        x = bar.right() + 22
-        for name in ("masked", "never written"):
-            width = painter.fontMetrics().horizontalAdvance(name) + 4
-            if x + 18 + width > self.width():
-                return
-            box = QRectF(x, top + 2, 12, 10)
-            if name == "masked":
-                marks.hatch(painter, box, theme.dead)
-                marks.outline(painter, box, theme.frame)
-            else:
-                marks.outline(painter, box, theme.dead, style=Qt.PenStyle.DotLine)
-            marks.label(painter, QRectF(x + 16, top, width, 14), name, theme.dim)
-            x += 16 + width + 12
 
 
 def _runs(codes: np.ndarray) -> Iterator[tuple[int, int, int, int]]:

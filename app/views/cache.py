@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QPainter, QPen
 
 from app.theme import Theme
 from app.widgets import marks
 from app.widgets.canvas import Canvas, Hit
 from app.widgets.panel import CanvasPanel
+from app.widgets.slot_cells import draw_legend, draw_state, state_colour
 from app.widgets.slot_ruler import GUTTER_PX, SlotRuler
 from core.readouts.cache import CacheReadout
 from core.readouts.slot_labels import SlotLabel
@@ -34,18 +36,6 @@ STATE_NAMES = {
     SlotState.FOREIGN: "holds the row of another token",
     SlotState.STRAY: "counted, but holding a row of no token",
     SlotState.UNWRITTEN: "counted, but never written",
-}
-_LEGEND = {
-    SlotState.NEVER_WRITTEN: "never written",
-    SlotState.LIVE: "live",
-    SlotState.SINK: "sink",
-    SlotState.NO_TOKEN: "no token",
-    SlotState.STALE: "stale",
-    SlotState.LEFT: "left now",
-    SlotState.NEW: "new",
-    SlotState.FOREIGN: "other token's row",
-    SlotState.STRAY: "stray row",
-    SlotState.UNWRITTEN: "counted, unwritten",
 }
 
 
@@ -259,80 +249,8 @@ class _CacheCanvas(Canvas):
             painter.setPen(theme.alarm if is_wrong else theme.text)
             painter.drawText(used, flags, text)
             top = used.bottom() + 1
-        self._draw_legend(painter, QRectF(left, top + 4, width, self.height() - top - 8), readout)
-
-    def _draw_legend(self, painter: QPainter, place: QRectF, readout: CacheReadout) -> None:
-        """The states that are there, as far as there is room."""
-        theme = self.theme
-        painter.setFont(theme.sans(px=theme.small_px))
-        states = sorted({int(code) for row in readout.rows for code in row.state.tolist()})
-        x, y, line = place.left(), place.top(), 16.0
-        for code in states:
-            name = _LEGEND[SlotState(code)]
-            width = 18 + painter.fontMetrics().horizontalAdvance(name) + 10
-            if x > place.left() and x + width > place.right():
-                x, y = place.left(), y + line
-            if y + line > place.bottom():
-                return
-            draw_state(painter, QRectF(x, y + 2, 12, 12), SlotState(code), theme)
-            painter.setFont(theme.sans(px=theme.small_px))
-            painter.setPen(theme.dim)
-            painter.drawText(QPointF(x + 17, y + 12), name)
-            x += width
-
-
-def state_colour(state: SlotState, theme: Theme) -> QColor:
-    """The colour of a cell that is too small for more."""
-    if state in (SlotState.FOREIGN, SlotState.STRAY, SlotState.UNWRITTEN):
-        return theme.alarm
-    if state == SlotState.NEW:
-        return theme.new
-    if state in (SlotState.LIVE, SlotState.SINK, SlotState.NO_TOKEN):
-        return theme.live
-    return theme.dead if state in (SlotState.STALE, SlotState.LEFT) else theme.paper
-
-
-def draw_state(
-    painter: QPainter, cell: QRectF, state: SlotState, theme: Theme, *, is_new: bool = False
-) -> None:
-    """A cell of the cache."""
-    match state:
-        case SlotState.NEVER_WRITTEN:
-            marks.outline(painter, cell, theme.dead, style=Qt.PenStyle.DotLine)
-        case SlotState.LIVE | SlotState.SINK:
-            marks.fill(painter, cell, theme.live)
-            if state == SlotState.SINK:
-                painter.fillRect(QRectF(cell.left(), cell.top(), cell.width(), 3), theme.text)
-        case SlotState.NO_TOKEN:
-            marks.fill(painter, cell, theme.live)
-            marks.hatch(painter, cell, theme.text)
-        case SlotState.STALE:
-            marks.hatch(painter, cell, theme.dead)
-            marks.outline(painter, cell, theme.dead)
-        case SlotState.LEFT:
-            marks.outline(painter, cell, theme.dead)
-            marks.glyph(painter, cell, "×", theme.dim, theme)
-        case SlotState.NEW:
-            marks.fill(painter, cell, theme.new)
-            marks.glyph(painter, cell, "+", theme.paper, theme)
-        case _:
-            _draw_wrong_state(painter, cell, state, theme, is_new=is_new)
-
-
-def _draw_wrong_state(
-    painter: QPainter, cell: QRectF, state: SlotState, theme: Theme, *, is_new: bool
-) -> None:
-    if state == SlotState.FOREIGN:
-        marks.fill(painter, cell, theme.new if is_new else theme.live)
-        if is_new:
-            marks.glyph(painter, cell, "+", theme.paper, theme)
-        marks.outline(painter, cell, theme.alarm, px=2)
-        marks.corner(painter, cell, theme.alarm)
-        return
-    if state == SlotState.STRAY:
-        marks.hatch(painter, cell, theme.dead)
-    marks.outline(painter, cell, theme.alarm, px=2, style=Qt.PenStyle.DotLine)
-    marks.glyph(painter, cell, "!", theme.alarm, theme)
+        states = {SlotState(code) for row in readout.rows for code in np.unique(row.state).tolist()}
+        draw_legend(painter, QRectF(left, top + 4, width, self.height() - top - 8), states, theme)
 
 
 def _facts(readout: CacheReadout) -> Iterator[tuple[str, bool]]:

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.theme import Theme
-from app.widgets import marks
+from app.widgets import code_image, marks
 from app.widgets.canvas import Canvas, Hit
+from app.widgets.code_image import Codes
 from app.widgets.panel import CanvasPanel
 from app.widgets.slot_ruler import GUTTER_PX, SlotRuler
 from core.readouts.mask import MaskColumn, MaskReadout
@@ -19,7 +21,9 @@ NO_QUERY = "no query in this step"
 _LEAST_ROW_PX, _MOST_ROW_PX = 3, 22
 _NAMES_FROM_PX = 11
 _TRIANGLE_MOST_ROWS = 64
+_TRIANGLE_LEAST_PX, _TRIANGLE_MOST_PX = 20, 130
 _BRACKET_PX = 14
+_MASKED, _SEEN, _EXPECTED, _WRONG = 1, 2, 3, 4
 
 
 class MaskView(CanvasPanel):
@@ -45,10 +49,17 @@ class _MaskCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Mask", 40, 80)
         self._readout: MaskReadout | None = None
+        colours = (theme.paper, theme.frame, theme.live, theme.text, theme.alarm)
+        self._colours = np.array([colour.rgb() for colour in colours], dtype=np.uint32)
 
     def show_readout(self, readout: MaskReadout | None) -> None:
         self._readout = readout
         self.update()
+
+    def _is_small(self, readout: MaskReadout) -> bool:
+        """Whether cells have no room for signs, so that one picture shows as much."""
+        ruler = SlotRuler(self.width(), readout.n_slots)
+        return min(ruler.column_px, self._row_height(readout)) < marks.FRAME_PX
 
     def draw(self, painter: QPainter) -> None:
         readout = self._readout
@@ -112,6 +123,11 @@ class _MaskCanvas(Canvas):
         for row, name in enumerate(("used", "expected")):
             top = TOP_PX + row * height
             marks.gutter_name(painter, self.theme, top, height, GUTTER_PX, name)
+            if self._is_small(readout):
+                codes = _used_codes(readout) if row == 0 else _expected_codes(readout)
+                inset = 0.0 if row == 0 else height / 3
+                self._draw_picture(painter, ruler, codes, top + inset, height - 2 - 2 * inset)
+                continue
             for place, column in enumerate(readout.columns):
                 cell = ruler.cell(column.slot, top, height - 2)
                 if row == 0:
@@ -126,15 +142,27 @@ class _MaskCanvas(Canvas):
 
     def _draw_matrix(self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout) -> None:
         height = self._row_height(readout)
-        gap = 1 if height >= 6 else 0
+        if self._is_small(readout):
+            codes = _used_codes(readout)
+            self._draw_picture(painter, ruler, codes, TOP_PX, height * len(readout.queries))
         for query, asked in enumerate(readout.queries):
             top = TOP_PX + query * height
             if height >= _NAMES_FROM_PX:
                 name = f"{asked.token_index} {asked.text}"
                 marks.gutter_name(painter, self.theme, top, height, GUTTER_PX, name)
+            if self._is_small(readout):
+                continue
             for place, column in enumerate(readout.columns):
-                cell = ruler.cell(column.slot, top, height - gap)
+                cell = ruler.cell(column.slot, top, height - 1)
                 self._draw_used(painter, cell, readout, query, place)
+
+    def _draw_picture(
+        self, painter: QPainter, ruler: SlotRuler, codes: Codes, top: float, height: float
+    ) -> None:
+        place = QRectF(GUTTER_PX, top, ruler.end - GUTTER_PX, height)
+        scale = self.devicePixelRatioF()
+        codes = code_image.pooled(codes, int(height * scale), int(place.width() * scale))
+        painter.drawImage(place, code_image.image(codes, self._colours))
 
     def _draw_used(
         self, painter: QPainter, cell: QRectF, readout: MaskReadout, query: int, place: int
@@ -155,11 +183,6 @@ class _MaskCanvas(Canvas):
             marks.glyph(painter, cell, "!", theme.alarm, theme)
 
     def _draw_expected(self, painter: QPainter, cell: QRectF, *, is_seen: bool) -> None:
-        if cell.width() < marks.FRAME_PX:
-            if is_seen:
-                third = cell.height() / 3
-                marks.fill(painter, cell.adjusted(0, third, 0, -third), self.theme.text)
-            return
         marks.outline(painter, cell, self.theme.text)
         if is_seen:
             inset = min(cell.width(), cell.height()) / 3
@@ -179,46 +202,69 @@ class _MaskCanvas(Canvas):
 
     def _draw_side(self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout) -> None:
         """The causal triangle with the row that was used and the right one, where both exist."""
-        n = len(readout.columns)
-        rows = {readout.used_row, readout.right_row} - {None}
-        size = float(min(self.height() - 2 * TOP_PX, ruler.side_px - 110, 130))
-        if not rows or n > _TRIANGLE_MOST_ROWS or size < 24:
+        n, words = len(readout.columns), self._bracket_words(readout)
+        painter.setFont(self.theme.sans(px=self.theme.small_px))
+        metrics = painter.fontMetrics()
+        longest = max((metrics.horizontalAdvance(text) for _, text, _ in words), default=0)
+        free = ruler.side_px - longest - 22
+        size = float(min(self.height() - 2 * TOP_PX, free, _TRIANGLE_MOST_PX))
+        if not words or n > _TRIANGLE_MOST_ROWS or size < _TRIANGLE_LEAST_PX:
             return
-        each = size / n
-        left, top = ruler.side_left, float(TOP_PX)
+        each, left, rows = size / n, ruler.side_left, {row for row, _, _ in words}
         for row in range(n):
-            bar = QRectF(left, top + row * each, each * (row + 1), max(1.0, each - 0.5))
+            bar = QRectF(left, TOP_PX + row * each, each * (row + 1), max(1.0, each - 0.5))
             painter.fillRect(bar, self.theme.live if row in rows else self.theme.frame)
-        self._draw_brackets(painter, readout, QPointF(left, top), each, n)
+        self._draw_brackets(painter, words, QPointF(left, TOP_PX), each, n)
+
+    def _bracket_words(self, readout: MaskReadout) -> list[tuple[int, str, QColor]]:
+        """Row of the triangle, what it is, and its colour; from the top down."""
+        theme, used, right = self.theme, readout.used_row, readout.right_row
+        if used is not None and used == right:
+            return [(used, f"used = right = row {used}", theme.dim)]
+        words: list[tuple[int, str, QColor]] = []
+        if used is not None:
+            colour = theme.text if right is None else theme.alarm
+            words.append((used, f"used = row {used}", colour))
+        if right is not None:
+            words.append((right, f"right = row {right}", theme.text))
+        return sorted(words, key=lambda word: word[0])
 
     def _draw_brackets(
-        self, painter: QPainter, readout: MaskReadout, at: QPointF, each: float, n: int
+        self,
+        painter: QPainter,
+        words: list[tuple[int, str, QColor]],
+        at: QPointF,
+        each: float,
+        n: int,
     ) -> None:
-        theme, used, right = self.theme, readout.used_row, readout.right_row
-        painter.setFont(theme.sans(px=theme.small_px))
-        if used == right:
-            words = [(used, f"used = right = row {used}", theme.dim)]
-        else:
-            alarm = theme.alarm if right is not None else theme.text
-            words = [
-                (used, f"used = row {used}", alarm),
-                (right, f"right = row {right}", theme.text),
-            ]
-        shown = sorted(
-            ((row, text, colour) for row, text, colour in words if row is not None),
-            key=lambda word: word[0],
-        )
-        lowest = self.height() - 9 - _BRACKET_PX * (len(shown) - 1)
+        lowest = self.height() - 9 - _BRACKET_PX * (len(words) - 1)
         taken = 8.0 - _BRACKET_PX
-        for row, text, colour in shown:
+        for row, text, colour in words:
             y = at.y() + (row + 0.5) * each
             text_y = max(min(y, lowest), taken + _BRACKET_PX)
             taken, lowest = text_y, lowest + _BRACKET_PX
             start, end = at.x() + each * (row + 1) + 2, at.x() + each * n + 6
             painter.setPen(QPen(colour, 1))
             painter.drawLine(QPointF(min(start, end), y), QPointF(end, text_y))
-            place = QRectF(end + 4, text_y - 8, self.width() - end - 8, 16)
+            place = QRectF(end + 4, text_y - 8, self.width() - end - 4, 16)
             marks.label(painter, place, text, colour, Qt.AlignmentFlag.AlignLeft)
+
+
+def _used_codes(readout: MaskReadout) -> Codes:
+    """[T, n_slots] places in the colours: not read, masked, seen, or different from expected."""
+    codes = np.zeros((len(readout.queries), readout.n_slots), dtype=np.uint8)
+    found = np.where(readout.used, _SEEN, _MASKED)
+    found[readout.is_blind | readout.is_leak] = _WRONG
+    codes[:, [column.slot for column in readout.columns]] = found
+    return codes
+
+
+def _expected_codes(readout: MaskReadout) -> Codes:
+    """[T, n_slots] likewise: to be seen, or not."""
+    codes = np.zeros((len(readout.queries), readout.n_slots), dtype=np.uint8)
+    slots = [column.slot for column in readout.columns]
+    codes[:, slots] = np.where(readout.is_judged[:, None] & readout.expected, _EXPECTED, 0)
+    return codes
 
 
 def _is_chosen(readout: MaskReadout, column: MaskColumn) -> bool:

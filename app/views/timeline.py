@@ -17,7 +17,7 @@ from core.readouts.timeline import TimelinePoint, TimelineReadout
 STRIP_PX, NUMBERS_PX, TOP_PX = 14, 13, 6
 BLANK = "every step appears here, with its distance from the right logits"
 _WIDEST_PX = 36.0
-_RIGHT_PX = 78
+_RIGHT_PX = 92
 _NUMBERS_FROM_HEIGHT = 70
 _THRESHOLD_NAMES_FROM_PX = 32
 _LOWEST_ERROR = 1e-16
@@ -111,7 +111,7 @@ class _TimelineCanvas(Canvas):
         upper = min(last["wrong"], plot.place.bottom() - 18)
         for text, y in (("wrong above", upper - 7), ("right below", max(last["right"], upper) + 7)):
             place = QRectF(right, y - 7, self.width() - right - 2, 14)
-            if y + 7 <= plot.place.bottom() + 6:
+            if y + 7 <= plot.place.bottom():
                 marks.label(painter, place, text, theme.dim, Qt.AlignmentFlag.AlignLeft)
 
     def _draw_point(self, painter: QPainter, plot: "_Plot", point: TimelinePoint) -> None:
@@ -165,7 +165,8 @@ class _TimelineCanvas(Canvas):
             return
         painter.setFont(theme.mono(px=theme.small_px - 1))
         for exponent, y in plot.ticks():
-            place = QRectF(theme.margin_px, y - 7, GUTTER_PX - theme.margin_px - 6, 14)
+            top = min(y, plot.place.bottom() - 5) - 7
+            place = QRectF(theme.margin_px, top, GUTTER_PX - theme.margin_px - 6, 14)
             marks.label(painter, place, _power(exponent), theme.dim, Qt.AlignmentFlag.AlignRight)
 
     def _draw_numbers(self, painter: QPainter, readout: TimelineReadout, plot: "_Plot") -> None:

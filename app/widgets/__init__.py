@@ -1,1 +1,1 @@
-"""Parts that several views are drawn with. None of them knows a readout."""
+"""Parts that several views are drawn with. None of them knows a view."""

@@ -31,7 +31,7 @@ class Canvas(QWidget):
     picked = Signal(object)
 
     def __init__(self, theme: Theme, name: str, least_height: int, good_height: int) -> None:
-        """Takes the name that a screen reader says, and the heights it can do and does well with."""
+        """Takes the name that a screen reader says, the least height, and one that shows all."""
         super().__init__()
         self.theme = theme
         self._good_height = good_height

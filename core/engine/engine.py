@@ -5,8 +5,7 @@ forward.py. The engine knows no fault, policy or layout by name: it asks `Seams`
 `Numbering`.
 """
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,16 +111,24 @@ class Engine:
     def step(self, request: StepRequest) -> StepRecord:
         """Carry one request out, or refuse it; either way there is a record."""
         seams = self._seams_at(self._step)
-        with torch.inference_mode(), _one_thread():
-            match request:
-                case AppendTokens():
-                    record = self._append(request, seams)
-                case RollBack():
-                    record = self._roll_back(request, seams)
-                case ProbeRows():
-                    record = self._probe(request, seams)
+        n_threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # so that the same run gives the same bits
+        try:
+            with torch.inference_mode():
+                record = self._carry_out(request, seams)
+        finally:
+            torch.set_num_threads(n_threads)
         self._step += 1
         return record
+
+    def _carry_out(self, request: StepRequest, seams: LayerSeams) -> StepRecord:
+        match request:
+            case AppendTokens():
+                return self._append(request, seams)
+            case RollBack():
+                return self._roll_back(request, seams)
+            case ProbeRows():
+                return self._probe(request, seams)
 
     def _append(self, request: AppendTokens, seams: LayerSeams) -> StepRecord:
         start = self._ledger
@@ -207,7 +214,8 @@ class Engine:
         n_short: int,
         logits: torch.Tensor,
     ) -> StepRecord:
-        predicted = self._sampling.choose(logits, self._step)
+        host_logits = to_host(logits)
+        predicted = self._sampling.choose(host_logits, self._step)
         forced = request.forced_next
         return StepRecord(
             step=self._step,
@@ -226,7 +234,7 @@ class Engine:
             readable=planned.readable,
             layers=self._witness.taken(),
             live=self._witness.live(self._ledger.counted_slots, seams),
-            logits=to_host(logits),
+            logits=host_logits,
             predicted=predicted,
             next_token=predicted if forced is None else forced,
             is_forced=forced is not None,
@@ -266,13 +274,3 @@ class Engine:
             is_forced=False,
         )
 
-
-@contextmanager
-def _one_thread() -> Generator[None]:
-    """One torch thread, so that the same run gives the same bits; the setting is put back."""
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(n_threads)

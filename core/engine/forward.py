@@ -14,23 +14,39 @@ import torch
 from torch import Tensor
 
 from core.arrays import ABSENT, IntArray
-from core.engine.blocks import Blocks, linear
+from core.engine.blocks import Blocks, blocks_for, linear
 from core.engine.rows import LayerRows, RowSelection, RowStore, selection
 from core.engine.seams import Seams
 from core.engine.types import LayerPlan
 from core.model.config import ModelConfig
-from core.model.positions import Positions
+from core.model.positions import Positions, positions_of
 from core.model.weights import LayerWeights, Weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A model ready to run: weights, position scheme and blocks, in one number type and place."""
+    """A model ready to run, in one number type and place.
+
+    Attributes:
+        config: its shape.
+        weights: its weights.
+        positions: its position scheme.
+        blocks: its norm and MLP.
+        no_bias: [1] zero, what scores start from where the scheme has no bias.
+    """
 
     config: ModelConfig
     weights: Weights
     positions: Positions
     blocks: Blocks
+    no_bias: Tensor
+
+    @classmethod
+    def of(cls, weights: Weights) -> "Model":
+        """The model with these weights."""
+        config = weights.config
+        no_bias = weights.embedding.new_zeros(1)
+        return cls(config, weights, positions_of(weights), blocks_for(config), no_bias)
 
 
 class LayerTensors(NamedTuple):
@@ -53,7 +69,7 @@ class Watcher(Protocol):
     """Somebody who is told what happens, as it happens."""
 
     def stored(self, layer: int, plan: LayerPlan, new_rows: Tensor) -> None:
-        """These rows [2, Hkv, T, D] were handed to the store."""
+        """These rows [2, Hkv, T, D] are handed to the store."""
         ...
 
     def was_read(self, layer: int, plan: LayerPlan, rows: RowSelection, read: Tensor) -> None:
@@ -74,14 +90,12 @@ class Prepared:
         rows: which rows to read.
         hidden: [T, S] true where the mask hides a row; None where it hides nothing.
         bias: [Hq, T, S] added to the scores; None: nothing.
-        no_bias: [1] what the scores start from where there is no bias.
     """
 
     plan: LayerPlan
     rows: RowSelection
     hidden: Tensor | None
     bias: Tensor | None
-    no_bias: Tensor
 
 
 def prepare(model: Model, plan: LayerPlan) -> Prepared:
@@ -97,8 +111,7 @@ def prepare(model: Model, plan: LayerPlan) -> Prepared:
         has_no_token = plan.view_token_index == ABSENT
         if has_no_token.any():
             bias = bias.masked_fill(torch.tensor(has_no_token, device=device), 0.0)
-    no_bias = model.weights.embedding.new_zeros(1)
-    return Prepared(plan, selection(plan.read_rows, device), hidden, bias, no_bias)
+    return Prepared(plan, selection(plan.read_rows, device), hidden, bias)
 
 
 def run_layers(
@@ -110,8 +123,7 @@ def run_layers(
 ) -> Tensor:
     """Logits [V] of the last token, after all layers wrote to and read from `store`."""
     weights, norm, mlp = model.weights, model.blocks.norm, model.blocks.mlp
-    x = weights.embedding[torch.tensor(token_ids, device=weights.device)]
-    x = model.positions.embed(x, layers[0][0].plan.position_ids)
+    x = model.positions.embed(_embedded(weights, token_ids), layers[0][0].plan.position_ids)
     for layer, ((prepared, seams), w) in enumerate(zip(layers, weights.layers, strict=True)):
         normed = norm(x, w.attn_norm_weight, w.attn_norm_bias)
         queries, new_rows = _project(model, prepared.plan, seams, w, normed)
@@ -129,6 +141,14 @@ def run_layers(
     return (last @ weights.head)[0]
 
 
+def _embedded(weights: Weights, token_ids: IntArray) -> Tensor:
+    """[T, d_model] rows of the table; of a single token without a gather."""
+    if len(token_ids) == 1:
+        token_id = int(token_ids[0])
+        return weights.embedding[token_id : token_id + 1]
+    return weights.embedding[torch.tensor(token_ids, device=weights.device)]
+
+
 def _project(
     model: Model, plan: LayerPlan, seams: Seams, w: LayerWeights, normed: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -136,7 +156,7 @@ def _project(
     config = model.config
     heads = linear(normed, w.qkv_weight, w.qkv_bias).view(len(normed), -1, config.d_head)
     n_query, n_kv = config.n_heads, config.n_kv_heads
-    queries, new_rows = torch.split(heads.transpose(0, 1), [n_query, 2 * n_kv])
+    queries, new_rows = heads.transpose(0, 1).split_with_sizes([n_query, 2 * n_kv])
     queries = seams.rotate(model.positions, queries, plan.position_ids)
     new_rows = new_rows.view(2, n_kv, -1, config.d_head)
     if plan.write_position_ids is not None:
@@ -176,7 +196,8 @@ def _attend(
     if read_at is None:
         used_keys = None
         keys = seams.repeat_kv(read_keys, n_rep)
-        scores = _scaled_scores(prepared, queries, keys, scale)
+        start = model.no_bias if prepared.bias is None else prepared.bias
+        scores = torch.baddbmm(start, queries, keys.transpose(1, 2), alpha=scale)
     else:
         used_keys = torch.stack([seams.rotate(model.positions, read_keys, ids) for ids in read_at])
         keys = seams.repeat_kv(used_keys, n_rep)
@@ -188,11 +209,3 @@ def _attend(
     attention = torch.softmax(visible, -1)
     mixed = torch.bmm(attention, values).transpose(0, 1).reshape(queries.shape[1], -1)
     return used_keys, scores, attention, mixed
-
-
-def _scaled_scores(prepared: Prepared, queries: Tensor, keys: Tensor, scale: float) -> Tensor:
-    """queries [H, T, D] · keys [H, S, D], scaled, plus the bias [H, T, S] if there is one."""
-    transposed = keys.transpose(1, 2)
-    if prepared.bias is None:
-        return torch.baddbmm(prepared.no_bias, queries, transposed, beta=0.0, alpha=scale)
-    return torch.baddbmm(prepared.bias, queries, transposed, alpha=scale)

@@ -6,7 +6,7 @@ or is another token's.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from core.engine.seams import Seams
 from core.engine.types import LayerPlan
 from core.record import LayerRecord, LiveRows, Rows
 
-_INT_OF_SIZE = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+_INT_OF_SIZE = {2: np.int16, 4: np.int32, 8: np.int64}
 
 
 class Witness(Watcher, Protocol):
@@ -49,10 +49,9 @@ def to_host(tensor: Tensor) -> FloatArray:
     return frozen((tensor if tensor.is_cpu else tensor.cpu()).numpy())
 
 
-def _bits(tensor: Tensor) -> IntArray:
-    """The bytes of a float tensor as integers of its own size, so that NaN equals NaN."""
-    integers = tensor.view(_INT_OF_SIZE[tensor.element_size()])
-    return (integers if integers.is_cpu else integers.cpu()).numpy()
+def _bits(array: FloatArray) -> IntArray:
+    """The bytes of a float array as integers of its own size, so that NaN equals NaN."""
+    return cast("IntArray", array.view(_INT_OF_SIZE[array.itemsize]))
 
 
 class _Names:
@@ -83,7 +82,8 @@ class _RowWatch:
         self.names = names
         self.is_own = False
         self.is_surprised = False
-        self._known = _bits(kv).copy()
+        self._known = _bits(to_host(kv)).copy()
+        self.new_rows: FloatArray = np.empty(0)
         self._given: list[tuple[IntArray, IntArray]] = []
         self._owner: dict[bytes, int] = {}
 
@@ -95,7 +95,8 @@ class _RowWatch:
 
     def stored(self, tokens: IntArray, rows: IntArray, new_rows: Tensor) -> None:
         """`new_rows` [2, Hkv, T, D] of `tokens` were handed to the store, for `rows`."""
-        bits = _bits(new_rows)
+        self.new_rows = to_host(new_rows)
+        bits = _bits(self.new_rows)
         self.is_surprised = False
         self._given.append((tokens, bits))
         if len(rows) == 1:
@@ -107,7 +108,7 @@ class _RowWatch:
 
     def was_read(self, step: int, rows: IntArray, selected: RowSelection, read: Tensor) -> None:
         """`read` [2, Hkv, S, D] came back from `rows`: find out where it is not what was meant."""
-        bits = _bits(read)
+        bits = _bits(to_host(read))
         known = self._known[:, :, selected if isinstance(selected, slice) else rows]
         is_other = bits != known
         if not is_other.any():
@@ -148,11 +149,12 @@ class Recorder:
         self._step = 0
         self._tokens: IntArray = np.empty(0, dtype=np.int64)
         self._layers: list[LayerRecord] = []
-        self._found: dict[tuple[int, int], tuple[IntArray, IntArray]] = {}
+        self._asked: tuple[_Names, LayerPlan] | None = None
+        self._found: tuple[IntArray, IntArray] = (self._tokens, self._tokens)
 
     def begin(self, step: int, tokens: IntArray, plans: Sequence[LayerPlan]) -> None:
         """See `Witness`."""
-        self._step, self._tokens, self._layers, self._found = step, tokens, [], {}
+        self._step, self._tokens, self._layers, self._asked = step, tokens, [], None
         shared_plan = plans[0]
         marked: set[int] = set()
         for watch, plan in zip(self._watches, plans, strict=True):
@@ -181,12 +183,11 @@ class Recorder:
     def computed(self, layer: int, plan: LayerPlan, tensors: LayerTensors) -> None:
         """See `Watcher`."""
         watch = self._watches[layer]
-        key = (id(watch.names), id(plan))
-        if key not in self._found:
-            names, rows = watch.names, plan.read_rows
-            self._found[key] = frozen(names.token[rows]), frozen(names.version[rows])
-        token, version = self._found[key]
-        new_rows = to_host(tensors.new_rows)
+        if self._asked != (watch.names, plan):
+            self._asked, rows = (watch.names, plan), plan.read_rows
+            self._found = frozen(watch.names.token[rows]), frozen(watch.names.version[rows])
+        token, version = self._found
+        new_rows = watch.new_rows
         first_read = Rows(plan.write_rows, new_rows)
         if watch.is_surprised:
             first_read = _first_read(self._step, plan, version, to_host(tensors.read), new_rows)

@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-import torch
-from torch import Tensor
+import numpy as np
+
+from core.arrays import FloatArray
 
 
 class Sampling(Protocol):
     """A way to choose."""
 
-    def choose(self, logits: Tensor, step: int) -> int:
+    def choose(self, logits: FloatArray, step: int) -> int:
         """The token id chosen from `logits` [V] in this step."""
         ...
 
@@ -19,8 +20,8 @@ class Sampling(Protocol):
 class Greedy:
     """The largest logit; the lowest id among equals."""
 
-    def choose(self, logits: Tensor, step: int) -> int:
-        """The token id of the largest logit (of a NaN, where there is one, as argmax has it)."""
+    def choose(self, logits: FloatArray, step: int) -> int:
+        """The token id of the largest logit (of the first NaN, where there is one)."""
         return int(logits.argmax())
 
 
@@ -36,16 +37,22 @@ class Sampled:
     top_p: float | None
     seed: int
 
-    def choose(self, logits: Tensor, step: int) -> int:
-        """A token id drawn from the distribution that is left after both cuts."""
-        scaled = logits.to("cpu", torch.float64) / self.temperature
-        if not bool(torch.isfinite(scaled).all()):
+    def choose(self, logits: FloatArray, step: int) -> int:
+        """A token id drawn from the distribution that is left after both cuts.
+
+        Logits that are not finite give no distribution: then the choice is greedy.
+        """
+        if not np.isfinite(logits).all():
             return int(logits.argmax())
-        probabilities, order = torch.softmax(scaled, 0).sort(descending=True, stable=True)
+        scaled = logits.astype(np.float64) / self.temperature
+        order = np.argsort(-scaled, kind="stable")
+        weights = np.exp(scaled[order] - scaled[order[0]])
+        shares = weights / weights.sum()
         n_kept = len(order) if self.top_k is None else min(self.top_k, len(order))
         if self.top_p is not None:
-            before = probabilities.cumsum(0) - probabilities
-            n_kept = min(n_kept, max(1, int((before < self.top_p).sum())))
-        generator = torch.Generator().manual_seed((self.seed * 1_000_003 + step) % 2**63)
-        drawn = torch.multinomial(probabilities[:n_kept], 1, generator=generator)
-        return int(order[drawn])
+            before = np.cumsum(shares) - shares
+            n_kept = min(n_kept, max(1, int(np.count_nonzero(before < self.top_p))))
+        cumulated = np.cumsum(shares)[:n_kept]
+        drawn = np.random.Generator(np.random.PCG64([self.seed, step])).random()
+        place = int(np.searchsorted(cumulated, drawn * cumulated[-1], side="right"))
+        return int(order[min(place, n_kept - 1)])

@@ -105,7 +105,10 @@ class Ledger:
 
 def lowest_free(taken: IntArray, n: int) -> IntArray:
     """[n] the lowest slots that are not in `taken`, ascending."""
-    size = len(taken) + n
+    n_taken = len(taken)
+    if taken.max(initial=-1) == n_taken - 1:  # distinct slots: they are 0 to n_taken − 1
+        return np.arange(n_taken, n_taken + n)
+    size = n_taken + n
     is_free = np.ones(size, dtype=bool)
     is_free[taken[taken < size]] = False
     return np.flatnonzero(is_free)[:n]

@@ -6,7 +6,7 @@ A prompt of seven tokens that ends inside a question, so that the first decode r
 from core.faults.fault import Scenario
 from core.spec import Decode, Probe, Rollback
 
-SEVEN_TOKENS = "The kite is outside . Where is"
+SEVEN_TOKENS = "The kite is outside. Where is"
 
 DECODING = Scenario(SEVEN_TOKENS, capacity=12, steps=5)
 FILLING = Scenario(SEVEN_TOKENS, capacity=12, steps=6)

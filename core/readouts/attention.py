@@ -20,7 +20,8 @@ from core.readouts.attention_image import (
     SlotOrder,
     Take,
     TokenOrder,
-    image_codes,
+    codes_of,
+    image_values,
     last_rows,
     takes_of,
 )
@@ -31,8 +32,8 @@ from core.selection import Selection
 if TYPE_CHECKING:
     from core.readouts.run_view import RunView
 
-ATLAS_ROWS = 64
-ENLARGED_ROWS = 256
+ATLAS_ROWS = 48
+ENLARGED_ROWS = 128
 ATLAS_CELLS = 4_000_000
 
 
@@ -150,25 +151,21 @@ def _atlas(view: RunView, takes: Sequence[Take], history: SlotHistory) -> Codes:
     layers = range(config.n_layers)
     most = ATLAS_CELLS // (config.n_layers * config.n_heads * history.n_slots)
     shown = tuple(last_rows(takes, max(1, min(ATLAS_ROWS, most))))
-    order = TokenOrder(shown, layers, history)
     if not shown:
-        return frozen(np.empty((config.n_layers, config.n_heads, 0, 0), dtype=np.uint8))
-    return frozen(np.stack([image_codes(shown, order, layer, slice(None)) for layer in layers]))
+        return frozen(np.zeros((config.n_layers, config.n_heads, 0, 0), dtype=np.uint8))
+    order = TokenOrder(shown, layers, history)
+    return frozen(codes_of(image_values(shown, order, layers, slice(None))))
 
 
 def _grid(view: RunView, takes: Sequence[Take], order: Order, text: dict[int, str]) -> HeadGrid:
     layer, head = view.selection.layer, view.selection.head
-    codes = image_codes(takes, order, layer, slice(head, head + 1))
-    weights = np.zeros((sum(take.n_rows for take in takes), order.n_columns))
-    first = 0
-    for take in takes:
-        told, stop = take.record.layers[layer], first + take.n_rows
-        weights[first:stop, order.columns(told)] = told.weights[head, take.first : take.stop]
-        first = stop
+    if not takes:
+        return HeadGrid((), frozen(np.zeros((0, 0), np.uint8)), frozen(np.zeros((0, 0))))
+    values = image_values(takes, order, (layer,), slice(head, head + 1))[0, 0]
     return HeadGrid(
         columns=tuple(_key_labels(view.records, takes, order, layer, text)),
-        codes=frozen(codes[0] if len(codes) else np.empty(weights.shape, dtype=np.uint8)),
-        weights=frozen(weights),
+        codes=frozen(codes_of(values)),
+        weights=frozen(np.where(values < 0.0, 0.0, values)),
     )
 
 
@@ -184,7 +181,7 @@ def _key_labels(
     is_open = np.ones(order.n_columns, dtype=np.bool_)
     for take in reversed(takes):
         told, plan = take.record.layers[layer], take.record.layers[layer].plan
-        columns = order.columns(told)
+        columns = order.columns(plan)
         wanted = is_open[columns]
         new = (
             plan.view_slots,

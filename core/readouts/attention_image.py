@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import ABSENT, FloatArray, IntArray
+from core.arrays import ABSENT, BoolArray, FloatArray, IntArray
 from core.engine.types import LayerPlan
 from core.readouts.history import SlotHistory, computed_tokens
-from core.record import LayerRecord, StepRecord
+from core.record import StepRecord
 
 _VALUE_STEPS = 251
 
@@ -33,12 +33,17 @@ class Code(IntEnum):
     NAN = 255
 
 
+NO_WEIGHT = {Code.MASKED: -1.0, Code.NEVER_WRITTEN: -2.0}
+"""Numbers that stand among weights for a code that is none."""
+
+
 def weight_codes(weights: FloatArray) -> Codes:
     """Codes of weights that were let through, any shape."""
-    clipped = np.clip(np.nan_to_num(weights, nan=0.0), 0.0, 1.0)
+    is_nan = np.isnan(weights)
+    clipped = np.clip(np.where(is_nan, 0.0, weights), 0.0, 1.0)
     codes = (np.sqrt(clipped) * _VALUE_STEPS + (Code.LOWEST + 0.5)).astype(np.uint8)
     codes[clipped == 0.0] = Code.ZERO
-    codes[np.isnan(weights)] = Code.NAN
+    codes[is_nan] = Code.NAN
     return codes
 
 
@@ -91,12 +96,12 @@ class Order(Protocol):
         """Columns of the image."""
         ...
 
-    def columns(self, told: LayerRecord) -> IntArray:
+    def columns(self, plan: LayerPlan) -> IntArray:
         """[S] column of each row that a step read in a layer."""
         ...
 
-    def unread(self, record: StepRecord) -> Codes:
-        """[n_columns] what a column is for a step that did not read it."""
+    def unread(self, record: StepRecord) -> FloatArray:
+        """[n_columns] a `NO_WEIGHT` each: what a column is for a step that did not read it."""
         ...
 
     def slot(self, column: int) -> int | None:
@@ -112,14 +117,14 @@ class SlotOrder:
         self._history = history
         self.n_columns = history.n_slots
 
-    def columns(self, told: LayerRecord) -> IntArray:
+    def columns(self, plan: LayerPlan) -> IntArray:
         """See `Order`."""
-        return told.plan.view_slots
+        return plan.view_slots
 
-    def unread(self, record: StepRecord) -> Codes:
+    def unread(self, record: StepRecord) -> FloatArray:
         """See `Order`."""
         was_used = self._history.was_used_by(record.step)
-        return np.where(was_used, Code.MASKED, Code.NEVER_WRITTEN).astype(np.uint8)
+        return _no_weights(~was_used)
 
     def slot(self, column: int) -> int | None:
         """See `Order`."""
@@ -147,39 +152,60 @@ class TokenOrder:
         self._of_slot = np.cumsum(is_loose) - 1 + len(self._tokens)
         self.n_columns = len(self._tokens) + len(self._slots)
 
-    def columns(self, told: LayerRecord) -> IntArray:
+    def columns(self, plan: LayerPlan) -> IntArray:
         """See `Order`."""
-        claimed, slots = told.plan.view_token_index, told.plan.view_slots
+        claimed, slots = plan.view_token_index, plan.view_slots
         if not len(self._tokens):
             return self._of_slot[slots]
         return np.where(claimed == ABSENT, self._of_slot[slots], self._of_token[claimed])
 
-    def unread(self, record: StepRecord) -> Codes:
+    def unread(self, record: StepRecord) -> FloatArray:
         """See `Order`."""
         is_later = self._tokens > record.token_index[-1]
         is_unused = ~self._history.was_used_by(record.step)[self._slots]
         is_nothing = np.concatenate([is_later, is_unused])
-        return np.where(is_nothing, Code.NEVER_WRITTEN, Code.MASKED).astype(np.uint8)
+        return _no_weights(is_nothing)
 
     def slot(self, column: int) -> int | None:
         """See `Order`."""
         return None
 
 
+def _no_weights(is_nothing: BoolArray) -> FloatArray:
+    return np.where(is_nothing, NO_WEIGHT[Code.NEVER_WRITTEN], NO_WEIGHT[Code.MASKED])
+
+
 def _plans(record: StepRecord, layers: Sequence[int]) -> Iterator[LayerPlan]:
     return (record.layers[layer].plan for layer in layers)
 
 
-def image_codes(takes: Sequence[Take], order: Order, layer: int, heads: slice) -> Codes:
-    """[H, R, C] the image of some heads of a layer."""
-    parts: list[Codes] = []
+def image_values(
+    takes: Sequence[Take], order: Order, layers: Sequence[int], heads: slice
+) -> FloatArray:
+    """[L, H, R, C] weights as recorded, of at least one take; `NO_WEIGHT` where there is none."""
+    n_rows = sum(take.n_rows for take in takes)
+    first, sample = 0, takes[0].record.layers[layers[0]].weights[heads]
+    # Half precision would do for the numbers, not for their square roots.
+    dtype = np.result_type(sample.dtype, np.float32)
+    values = np.empty((len(layers), len(sample), n_rows, order.n_columns), dtype=dtype)
     for take in takes:
-        told, rows = take.record.layers[layer], slice(take.first, take.stop)
-        read = weight_codes(told.weights[heads, rows])
-        read[:, ~told.plan.mask[rows]] = Code.MASKED
-        part = np.empty((*read.shape[:2], order.n_columns), dtype=np.uint8)
-        part[:] = order.unread(take.record)
-        part[:, :, order.columns(told)] = read
-        parts.append(part)
-    n_heads = takes[0].record.layers[layer].weights[heads].shape[0] if takes else 0
-    return np.concatenate([np.empty((n_heads, 0, order.n_columns), dtype=np.uint8), *parts], axis=1)
+        rows, told = slice(take.first, take.stop), take.record.layers
+        place = values[:, :, first : first + take.n_rows]
+        place[:] = order.unread(take.record)
+        columns = {id(plan): order.columns(plan) for plan in _plans(take.record, layers)}
+        for i, layer in enumerate(layers):
+            plan, read = told[layer].plan, told[layer].weights[heads, rows]
+            mask = plan.mask[rows]
+            if not mask.all():
+                read = np.where(mask, read, NO_WEIGHT[Code.MASKED])
+            place[i][:, :, columns[id(plan)]] = read
+        first += take.n_rows
+    return values
+
+
+def codes_of(values: FloatArray) -> Codes:
+    """Codes of what `image_values` gives, any shape."""
+    codes = weight_codes(values)
+    for code, value in NO_WEIGHT.items():
+        codes[values == value] = code
+    return codes

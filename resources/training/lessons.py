@@ -35,7 +35,7 @@ def max_words_for(n_things: int) -> int:
 
 
 def make_batch(
-    seed: str, n_tokens: int, n_things: int, repeated_share: float, word_ids: WordIds
+    seed: str, n_tokens: int, n_things: int, random_share: float, word_ids: WordIds
 ) -> Batch:
     """Make a batch of about `n_tokens` tokens; stories have up to `n_things` things.
 
@@ -50,8 +50,8 @@ def make_batch(
     width = longest if is_hardest else rng.randint(SHORTEST, longest)
     rows: list[_Row] = []
     for number in range(max(1, n_tokens // width)):
-        if rng.random() < repeated_share:
-            make_words = rng.choice((_repeated_words, _recalled_words))
+        if rng.random() < random_share:
+            make_words = rng.choice((repeated_words, recalled_words))
             rows.append(_Row(word_ids.encode(make_words(rng, width)), (), 0))
             continue
         n_words = rng.randint(max(SHORTEST, width * 3 // 4), width)
@@ -85,7 +85,7 @@ def _noise(rng: random.Random) -> list[int]:
     return [rng.choice(BYTE_TOKEN_IDS) for _ in range(rng.randint(1, MOST_NOISE))]
 
 
-def _repeated_words(rng: random.Random, width: int) -> tuple[str, ...]:
+def repeated_words(rng: random.Random, width: int) -> tuple[str, ...]:
     """Lines of random words, each said twice: to learn what came after a word the last time."""
     words = (*world_words(), *PUNCTUATION)
     row: list[str] = []
@@ -95,7 +95,7 @@ def _repeated_words(rng: random.Random, width: int) -> tuple[str, ...]:
     return tuple(row[:width])
 
 
-def _recalled_words(rng: random.Random, width: int) -> tuple[str, ...]:
+def recalled_words(rng: random.Random, width: int) -> tuple[str, ...]:
     """A line of random words, then pairs: one of them, and the word that stood three before it.
 
     As "Ida has the lamp" does, it asks for what came before a word.

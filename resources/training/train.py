@@ -97,11 +97,11 @@ def rate_at(plan: TrainingPlan, step: int) -> float:
     return plan.learning_rate * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * share)))
 
 
-def repeated_share(plan: TrainingPlan, progress: Progress) -> float:
-    """Share of rows of random words to remember: many at first, none at the end."""
+def random_share(progress: Progress) -> float:
+    """Share of rows of random words to remember: many at first, none once all things are in."""
     if progress.n_things == 2 and progress.step < 1500:
         return 0.5
-    return 0.2 if progress.step < 0.75 * plan.steps else 0.0
+    return 0.2 if progress.n_things < MAX_THINGS else 0.0
 
 
 def loss_and_hits(logits: Tensor, batch: Batch, answer_weight: float) -> tuple[Tensor, list[Hit]]:
@@ -155,7 +155,7 @@ class Trainer:
             f"train/{self.plan.seed}/{self.progress.step}",
             self.plan.n_tokens,
             self.progress.n_things,
-            repeated_share(self.plan, self.progress),
+            random_share(self.progress),
             self.word_ids,
         )
         for group in self.optimiser.param_groups:

@@ -126,7 +126,9 @@ def test_a_window_shows_what_each_query_of_a_chunk_saw_and_what_is_left_after_co
 
 
 def test_tokens_that_fall_out_of_a_reprefill_have_no_position_and_see_nothing():
-    lines = lines_for("learned", prompt_ids=(1, 2, 3, 4, 5), steps=1, policy="reprefill", capacity=3)
+    lines = lines_for(
+        "learned", prompt_ids=(1, 2, 3, 4, 5), steps=1, policy="reprefill", capacity=3
+    )
     first, second = lines[0], lines[1]
     assert first["position_ids"] == first["expected_position_ids"] == [None, None, 0, 1, 2]
     assert first["visible"] == first["readable"] == [[], [], [2], [2, 3], [2, 3, 4]]
@@ -177,13 +179,13 @@ def test_an_evicted_token_whose_row_is_still_there_keeps_its_numbers():
     lines = lines_for(
         "learned",
         prompt_ids=(1, 2, 3),
-        steps=2,
+        steps=3,
         policy="window",
         capacity=3,
-        force_ids=(50, 51),
+        force_ids=(50, 51, 52),
         faults=(FaultUse("store-row-zero"),),
     )
-    entries = {entry["row"]: entry for entry in lines[2]["cache"]["live"]}
+    entries = {entry["row"]: entry for entry in lines[3]["cache"]["live"]}
     assert entries[1] == {
         "slot": 1,
         "row": 1,
@@ -217,7 +219,11 @@ def test_only_layers_that_differ_from_layer_0_are_told_and_only_what_differs():
 
 def test_a_counted_slot_outside_the_buffer_has_no_row():
     line = lines_for(
-        "learned", prompt_ids=(1, 2, 3), steps=1, capacity=3, faults=(FaultUse("cap-counter-first"),)
+        "learned",
+        prompt_ids=(1, 2, 3),
+        steps=1,
+        capacity=3,
+        faults=(FaultUse("cap-counter-first"),),
     )[1]
     assert line["cache"]["length"] == 4
     assert line["cache"]["live"][3] == live((3, None, None, None, None))[0]
@@ -244,9 +250,7 @@ def test_lists_of_more_than_512_numbers_are_half_open_ranges():
 
 
 def test_a_null_between_ranges_stays_by_itself():
-    line = lines_for(
-        "rope", prompt_ids=(3,) * 600, steps=0, capacity=500, policy="reprefill"
-    )[0]
+    line = lines_for("rope", prompt_ids=(3,) * 600, steps=0, capacity=500, policy="reprefill")[0]
     assert line["position_ids"] == [*[None] * 100, [0, 500]]
 
 
@@ -311,7 +315,12 @@ def test_a_false_refusal_is_a_wrong_step_without_wrong_logits():
 
 
 def test_every_line_of_every_policy_is_plain_json():
-    for policy, more in (("refuse", {}), ("window", {}), ("reprefill", {}), ("sinks", {"sinks": 1})):
+    for policy, more in (
+        ("refuse", {}),
+        ("window", {}),
+        ("reprefill", {}),
+        ("sinks", {"sinks": 1}),
+    ):
         for line in lines_for("rope", policy=policy, capacity=8, steps=4, chunk=3, **more):
             assert json.loads(json.dumps(line, allow_nan=False)) == line
 

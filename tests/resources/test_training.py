@@ -1,6 +1,7 @@
 """A few steps of training on a tiny setting."""
 
 import json
+import random
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from core.model.loading import load_folder
 from core.model.uncached import uncached_logits
 from resources.training.export import export
-from resources.training.lessons import IGNORED, make_batch
+from resources.training.lessons import IGNORED, make_batch, recalled_words, repeated_words
 from resources.training.network import forward
 from resources.training.tokenizer import WordIds, build_tokenizer
 from resources.training.train import (
@@ -111,3 +112,19 @@ def test_answers_of_a_batch_stand_where_the_questions_say():
                 assert answer == word_ids.inner[question.answer]
                 n_questions += 1
     assert n_questions > 500
+
+
+def test_a_repeated_line_is_said_twice_before_the_next_one():
+    words = repeated_words(random.Random(0), 400)
+    n_line = next(n for n in range(5, 27) if words[:n] == words[n : 2 * n])
+    assert words[n_line - 1] == "."
+    assert len(words) == 400
+
+
+def test_a_recalled_word_is_followed_by_the_word_that_stood_three_before_it():
+    words = recalled_words(random.Random(0), 80)
+    line, pairs = words[:40], words[41:]
+    assert len(set(line)) == 40
+    assert words[40] == "."
+    for word, recalled in zip(pairs[::2], pairs[1::2], strict=False):
+        assert recalled == line[line.index(word) - 3]

@@ -1,12 +1,13 @@
 from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 
 from core.engine.sampling import Greedy, Sampled
 from tests.helpers.runs import run, spec_for
 
-LOGITS = torch.tensor([0.0, 3.0, 1.0, 2.0, -1.0])
+LOGITS = np.array([0.0, 3.0, 1.0, 2.0, -1.0])
 
 
 def _choices(sampling, logits=LOGITS, n=400):
@@ -15,7 +16,7 @@ def _choices(sampling, logits=LOGITS, n=400):
 
 def test_greedy_takes_the_largest_and_the_lowest_id_among_equals():
     assert Greedy().choose(LOGITS, 0) == 1
-    assert Greedy().choose(torch.tensor([1.0, 4.0, 4.0]), 0) == 1
+    assert Greedy().choose(np.array([1.0, 4.0, 4.0]), 0) == 1
 
 
 def test_a_choice_depends_on_seed_and_step_alone():
@@ -26,11 +27,12 @@ def test_a_choice_depends_on_seed_and_step_alone():
     assert [other.choose(LOGITS, step) for step in range(50)] != first
 
 
-def test_choices_do_not_touch_the_global_generator():
+def test_choices_do_not_touch_the_global_generators():
     torch.manual_seed(5)
-    before = torch.get_rng_state()
+    before, numpy_before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
     Sampled(1.0, None, None, 0).choose(LOGITS, 3)
     assert torch.equal(torch.get_rng_state(), before)
+    assert np.array_equal(np.random.get_state()[1], numpy_before)  # noqa: NPY002
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_both_cuts_hold_together():
 
 def test_frequencies_follow_the_softmax_at_the_temperature():
     counts = _choices(Sampled(2.0, None, None, 0), n=4000)
-    right = torch.softmax(LOGITS.double() / 2.0, 0)
+    right = np.exp(LOGITS / 2.0) / np.exp(LOGITS / 2.0).sum()
     for token, share in enumerate(right.tolist()):
         assert counts[token] / 4000 == pytest.approx(share, abs=0.03)
 
@@ -67,7 +69,7 @@ def test_a_low_temperature_is_nearly_greedy():
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_logits_that_are_not_finite_are_no_reason_to_stop(bad):
-    logits = torch.tensor([0.0, bad, 1.0])
+    logits = np.array([0.0, bad, 1.0])
     assert Sampled(1.0, None, None, 0).choose(logits, 0) == 1
 
 
@@ -77,6 +79,13 @@ def test_a_sampled_run_can_be_repeated():
     assert [record.next_token for record in run(spec).records] == tokens
     other = spec_for("learned", capacity=20, steps=10, temperature=3.0, seed=12)
     assert [record.next_token for record in run(other).records] != tokens
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_very_large_and_very_small_logits_can_be_drawn_from(dtype):
+    logits = np.array([-6e4, 0.0, 6e4], dtype=dtype)
+    assert Sampled(0.1, None, 0.5, 0).choose(logits, 0) == 2
+    assert Sampled(1e-300, None, None, 0).choose(logits, 0) == 2
 
 
 def test_a_huge_seed_is_accepted():

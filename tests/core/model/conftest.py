@@ -11,13 +11,15 @@ from core.model.weights import Weights, random_weights
 TINY = tiny_configs()
 CASES = {
     "learned": TINY["tiny-learned"],
-    "learned-exact-gelu": replace(TINY["tiny-learned"], activation="gelu", d_mlp=40),
+    "learned-exact-gelu": replace(TINY["tiny-learned"], activation="gelu", d_mlp=40, norm_eps=1e-3),
     "rope": TINY["tiny-rope"],
     "rope-one-kv-head": replace(TINY["tiny-rope"], n_kv_heads=1, rope_theta=500_000.0),
     "rope-own-kv-heads": replace(TINY["tiny-rope"], n_kv_heads=4),
     "rope-wide-heads": replace(TINY["tiny-rope"], d_head=12, norm_eps=1e-6),
     "alibi": TINY["tiny-alibi"],
-    "alibi-six-heads": replace(TINY["tiny-alibi"], n_heads=6, n_kv_heads=6, d_model=48, d_mlp=192),
+    "alibi-six-heads": replace(
+        TINY["tiny-alibi"], n_heads=6, n_kv_heads=6, d_model=48, d_mlp=192, norm_eps=1e-3
+    ),
 }
 
 

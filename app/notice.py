@@ -1,0 +1,27 @@
+"""What is told to a person in one line."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """A way out that a notice offers."""
+
+    label: str
+    take: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Notice:
+    """One line for the person, shown until the next one or until it is closed.
+
+    Attributes:
+        text: the line.
+        details: the program's own account, for a report; None: the choice was at fault.
+        offer: a way out.
+    """
+
+    text: str
+    details: str | None = None
+    offer: Offer | None = None

@@ -1,0 +1,35 @@
+"""What is the case now: all that decides which commands are possible."""
+
+from dataclasses import dataclass
+
+from app.messages import EndReason
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """The state of the run and of the engine, in a few facts.
+
+    Attributes:
+        is_ready: the engine is loaded.
+        is_busy: steps were asked for that are not there yet.
+        is_playing: steps follow of themselves.
+        n_records: steps there are.
+        step: the step looked at.
+        end: why no further step can come; None: one can.
+        first_wrong: first step known to be wrong.
+        is_judged: whether every step has a verdict.
+    """
+
+    is_ready: bool
+    is_busy: bool
+    is_playing: bool
+    n_records: int
+    step: int
+    end: EndReason | None
+    first_wrong: int | None
+    is_judged: bool
+
+    @property
+    def is_at_newest(self) -> bool:
+        """Whether the newest step is looked at."""
+        return self.step == self.n_records - 1

@@ -1,0 +1,183 @@
+"""An engine for tests: it makes records at once, and does what a test needs it to do."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLabel
+
+from app.docks.registry import DockSpec, Panel
+from core.arrays import as_ids
+from core.engine.types import Ledger
+from core.errors import ModelError
+from core.outcome import OK, Outcome, Refused
+from core.record import StepRecord
+from core.spec import Decode, RunSpec
+
+NO_IDS = as_ids([])
+
+
+def record(step: int, outcome: Outcome = OK, **changes: object) -> StepRecord:
+    """A record in which nothing was computed."""
+    made = StepRecord(
+        step=step,
+        request=0,
+        phase="prefill" if step == 0 else "decode",
+        token_ids=(step,),
+        token_index=(step,),
+        outcome=outcome,
+        ledger=Ledger(8),
+        reported_length=0,
+        n_short=0,
+        past_len=None,
+        n_skipped=0,
+        n_recomputed=0,
+        slots=NO_IDS,
+        readable=(),
+        layers=(),
+        live=(),
+        logits=None,
+        predicted=step + 1,
+        next_token=step + 1,
+        is_forced=False,
+    )
+    return replace(made, **changes)
+
+
+def verdict(step: int, *, is_wrong: bool = False) -> SimpleNamespace:
+    """As much of a verdict as the window's machinery reads."""
+    word = "wrong" if is_wrong else "right"
+    return SimpleNamespace(
+        step=step,
+        is_wrong=is_wrong,
+        policy=word,
+        mechanism="right",
+        logits=None,
+        first_difference=None,
+    )
+
+
+class FakeSession:
+    """Makes bare records; full after `room` steps."""
+
+    def __init__(self, spec: RunSpec, room: int, before_step: Callable[[int], None]) -> None:
+        model = SimpleNamespace(name=spec.model)
+        self.trace = SimpleNamespace(spec=spec, model=model, records=[], end=None)
+        self.loaded = None
+        self._room = room
+        self._before_step = before_step
+
+    def advance(self) -> StepRecord | None:
+        trace = self.trace
+        step = len(trace.records)
+        if trace.records and trace.records[-1].outcome is not OK:
+            trace.end = "refused"
+        elif step > len(trace.spec.all_requests) - 1:
+            trace.end = "steps"
+        if trace.end is not None:
+            return None
+        self._before_step(step)
+        outcome = OK if step < self._room else Refused(1, 0)
+        trace.records.append(record(step, outcome))
+        return trace.records[-1]
+
+    def decode_more(self, n: int) -> None:
+        self.trace.spec = replace(self.trace.spec, steps=self.trace.spec.steps + n)
+        self.trace.end = None
+
+
+class FakeJudge:
+    """Finds step `first_wrong` and all later ones wrong where a fault is on."""
+
+    def __init__(self, session: FakeSession, first_wrong: int) -> None:
+        self.verdicts: list[SimpleNamespace] = []
+        self._trace = session.trace
+        self._first_wrong = first_wrong
+
+    def update(self) -> list[SimpleNamespace]:
+        steps = range(len(self.verdicts), len(self._trace.records))
+        has_fault = bool(self._trace.spec.faults)
+        new = [verdict(n, is_wrong=has_fault and n >= self._first_wrong) for n in steps]
+        self.verdicts += new
+        return new
+
+
+def _nothing(step: int) -> None:
+    """Do nothing before a step."""
+
+
+@dataclass
+class FakeBackend:
+    """Counts what it is asked for.
+
+    Attributes:
+        room: steps until the cache refuses.
+        first_wrong: the first step that a fault makes wrong.
+        before_step: called before each step of the run itself.
+        thread: where it was made.
+        specs: every run that was begun.
+    """
+
+    room: int = 1000
+    first_wrong: int = 3
+    before_step: Callable[[int], None] = _nothing
+    devices: tuple[str, ...] = ("cpu", "cuda:0")
+    version: str = "0.0"
+    specs: list[RunSpec] = field(default_factory=list)
+    saved: list[tuple[Path, bool]] = field(default_factory=list)
+    thread: threading.Thread = field(default_factory=threading.current_thread)
+
+    def model(self, name: str) -> SimpleNamespace:
+        if name == "missing":
+            raise ModelError("model 'missing' is neither a known name nor a folder")
+        tokenizer = SimpleNamespace(
+            encode=lambda text: tuple(text.encode()), token_text=lambda token_id: f"t{token_id}"
+        )
+        return SimpleNamespace(tokenizer=tokenizer)
+
+    def session(self, spec: RunSpec, loaded: object) -> FakeSession:
+        self.specs.append(spec)
+        return FakeSession(spec, self.room, self.before_step)
+
+    def clean_session(self, spec: RunSpec, loaded: object) -> FakeSession:
+        return FakeSession(replace(spec, faults=()), self.room, _nothing)
+
+    def judge(self, session: FakeSession) -> FakeJudge:
+        return FakeJudge(session, self.first_wrong)
+
+    def save_trace(self, path: Path, session: FakeSession, judge: FakeJudge, *, full: bool) -> None:
+        self.saved.append((path, full))
+
+
+class Placeholder(QLabel):
+    """A view that shows its readout as text."""
+
+    selected = Signal(object)
+
+    def __init__(self, theme: object) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+
+    def show_readout(self, readout: str) -> None:
+        self.shown.append(readout)
+        self.setText(readout)
+
+
+def dock_spec(dock_id: str = "probe", area: str = "centre") -> DockSpec:
+    """A panel whose readout is the step looked at."""
+    panel = Panel(lambda view: f"step {view.selection.step}", Placeholder)
+    return DockSpec(dock_id, dock_id.capitalize(), area, None, 40, "Something", lambda: panel)
+
+
+def plain_decode(n: int) -> tuple[Decode, ...]:
+    """So many decode requests."""
+    return (Decode(),) * n
+
+
+def logits(n: int = 4) -> np.ndarray:
+    """Some numbers."""
+    return np.arange(n, dtype=np.float32)

@@ -1,0 +1,63 @@
+"""The worker's thread: where the engine is made, how it is stopped, that it ends."""
+
+import threading
+
+from app.draft import Draft
+from app.engine_handle import EngineHandle
+from tests.app.fakes import FakeBackend
+
+DRAFT = Draft("learned", "ab")
+LIMIT_MS = 5000
+
+
+def test_the_engine_is_made_in_a_thread_of_its_own(qtbot):
+    made: list[FakeBackend] = []
+
+    def make() -> FakeBackend:
+        made.append(FakeBackend())
+        return made[0]
+
+    handle = EngineHandle(make)
+    with qtbot.waitSignal(handle.worker.ready):
+        handle.load()
+    assert made[0].thread is not threading.main_thread()
+    assert handle.close(LIMIT_MS)
+
+
+def test_closing_in_the_middle_of_a_run_ends_the_thread(qtbot):
+    is_running = threading.Event()
+    handle = EngineHandle(lambda: FakeBackend(before_step=lambda step: is_running.set()))
+    with qtbot.waitSignal(handle.worker.ready):
+        handle.load()
+    handle.start(DRAFT, 10**9)
+    assert is_running.wait(5)
+    assert handle.close(LIMIT_MS)
+
+
+def test_a_new_start_stops_the_run_in_progress(qtbot):
+    is_running = threading.Event()
+    handle = EngineHandle(lambda: FakeBackend(before_step=lambda step: is_running.set()))
+    with qtbot.waitSignal(handle.worker.ready):
+        handle.load()
+    handle.start(DRAFT, 10**9)
+    assert is_running.wait(5)
+    with qtbot.waitSignal(handle.worker.idle, check_params_cb=lambda idle: idle.run_id == 2):
+        assert handle.start(DRAFT, 1) == 2
+    assert handle.close(LIMIT_MS)
+
+
+def test_a_step_that_does_not_end_in_time_is_said_so(qtbot):
+    may_go_on, is_running = threading.Event(), threading.Event()
+
+    def hang(step: int) -> None:
+        is_running.set()
+        may_go_on.wait(5)
+
+    handle = EngineHandle(lambda: FakeBackend(before_step=hang))
+    with qtbot.waitSignal(handle.worker.ready):
+        handle.load()
+    handle.start(DRAFT, 1)
+    assert is_running.wait(5)
+    assert not handle.close(1)
+    may_go_on.set()
+    assert handle.close(LIMIT_MS)

@@ -1,0 +1,371 @@
+"""Every view paints every kind of readout, and tells what was chosen in it."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QImage
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.theme import DARK, LIGHT, Theme
+from app.views.attention import AttentionView
+from app.views.cache import CacheView
+from app.views.mask import MaskView
+from app.views.timeline import TimelineView
+from app.views.tokens import TokensView
+from app.widgets.canvas import Canvas
+from app.widgets.panel import CanvasPanel
+from app.widgets.slot_ruler import SlotRuler
+from core.readouts.attention import attention_readout
+from core.readouts.cache import cache_readout
+from core.readouts.mask import mask_readout
+from core.readouts.run_view import RunView
+from core.readouts.timeline import timeline_readout
+from core.readouts.tokens import tokens_readout
+from core.selection import Selection
+from core.spec import RunSpec
+from tests.core.readouts.runs import (
+    CHUNKED,
+    FORCED,
+    FULL,
+    LONG,
+    NEW_TEXT,
+    NOTHING,
+    PLAIN,
+    PROBED,
+    RANKED,
+    REPREFILL,
+    ROLLED_BACK,
+    SINKS,
+    UNEVEN,
+    WINDOW,
+    pending_view_of,
+    view_of,
+    with_fault,
+)
+
+PARTS: dict[str, tuple[Callable[[Theme], CanvasPanel], Callable[[RunView], object]]] = {
+    "tokens": (TokensView, tokens_readout),
+    "cache": (CacheView, cache_readout),
+    "mask": (MaskView, mask_readout),
+    "attention": (AttentionView, attention_readout),
+    "timeline": (TimelineView, timeline_readout),
+}
+SIZES = ((320, 120), (640, 180), (1280, 420))
+CASES: dict[str, tuple[RunSpec, int]] = {
+    "first step": (PLAIN, 0),
+    "decode": (PLAIN, 3),
+    "chunk": (CHUNKED, 1),
+    "long prompt": (LONG, 0),
+    "refused prompt": (NOTHING, 0),
+    "forced": (FORCED, 1),
+    "refused": (FULL, 6),
+    "rollback": (ROLLED_BACK, 7),
+    "new prompt": (NEW_TEXT, 2),
+    "probe": (PROBED, 2),
+    "window": (WINDOW, 4),
+    "sinks": (SINKS, 4),
+    "ranks": (RANKED, 4),
+    "reprefill": (REPREFILL, 3),
+    "mask-top-left": (with_fault(PLAIN, "mask-top-left"), 2),
+    "store-row-zero": (with_fault(PLAIN, "store-row-zero"), 2),
+    "store-alias-in": (with_fault(PLAIN, "store-alias-in"), 3),
+    "mask-unwritten": (with_fault(PLAIN, "mask-unwritten"), 0),
+    "pos-restart": (with_fault(PLAIN, "pos-restart"), 2),
+    "cap-early": (with_fault(FULL, "cap-early"), 5),
+    "cap-counter-first": (with_fault(ROLLED_BACK, "cap-counter-first"), 8),
+    "store-uneven": (with_fault(UNEVEN, "store-uneven"), 3),
+    "one layer": (with_fault(PLAIN, "store-row-zero", layers=(2,)), 2),
+}
+MakeView = Callable[..., CanvasPanel]
+
+
+@pytest.fixture
+def shown(qtbot: QtBot) -> MakeView:
+    """A part, shown at a size with the readout of a view; it lives as long as the test."""
+    alive: list[CanvasPanel] = []
+
+    def make(
+        part: str, view: RunView | None, size: tuple[int, int] = (1000, 240), theme: Theme = LIGHT
+    ) -> CanvasPanel:
+        build, readout_of = PARTS[part]
+        widget = build(theme)
+        alive.append(widget)
+        qtbot.addWidget(widget)
+        widget.resize(*size)
+        if view is not None:
+            widget.show_readout(readout_of(view))  # pyright: ignore[reportAttributeAccessIssue]
+        widget.show()
+        return widget
+
+    return make
+
+
+def canvas_of(widget: CanvasPanel) -> Canvas:
+    (canvas,) = widget.findChildren(Canvas)
+    return canvas
+
+
+def colours(image: QImage) -> set[int]:
+    kept = image.convertToFormat(QImage.Format.Format_RGB32)  # alive as long as its pixels are
+    return set(np.unique(np.frombuffer(kept.constBits(), np.uint32)).tolist())
+
+
+def place_of(readout_columns: int, canvas: Canvas, column: int, y: int) -> QPoint:
+    ruler = SlotRuler(canvas.width(), readout_columns)
+    return QPoint(int(ruler.left(column) + ruler.column_px / 2), y)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("part", PARTS)
+def test_each_view_paints_each_kind_of_step_at_three_sizes(
+    shown: MakeView, part: str, case: str
+) -> None:
+    for size in SIZES:
+        for theme in (LIGHT, DARK):
+            widget = shown(part, view_of(*CASES[case]), size, theme)
+            image = canvas_of(widget).grab().toImage()
+            assert len(colours(image)) > 2
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_view_paints_steps_without_a_verdict(shown: MakeView, part: str) -> None:
+    spec, step = CASES["mask-top-left"]
+    image = canvas_of(shown(part, pending_view_of(spec, step))).grab().toImage()
+    assert LIGHT.alarm.rgb() not in colours(image)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("part", "case"),
+    [
+        ("tokens", "mask-top-left"),
+        ("cache", "store-row-zero"),
+        ("cache", "pos-restart"),
+        ("cache", "cap-early"),
+        ("mask", "mask-top-left"),
+        ("mask", "mask-unwritten"),
+        ("attention", "store-row-zero"),
+        ("timeline", "cap-early"),
+    ],
+)
+def test_what_is_wrong_is_painted_in_alarm(
+    shown: MakeView, part: str, case: str, theme: Theme
+) -> None:
+    image = canvas_of(shown(part, view_of(*CASES[case]), theme=theme)).grab().toImage()
+    assert theme.alarm.rgb() in colours(image)
+
+
+@pytest.mark.parametrize("case", ["first step", "decode", "window", "sinks", "ranks", "probe"])
+@pytest.mark.parametrize("part", PARTS)
+def test_a_right_run_has_no_alarm_anywhere(shown: MakeView, part: str, case: str) -> None:
+    image = canvas_of(shown(part, view_of(*CASES[case]))).grab().toImage()
+    assert LIGHT.alarm.rgb() not in colours(image)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_cleared_view_says_what_will_be_there(shown: MakeView, part: str) -> None:
+    empty = canvas_of(shown(part, None)).grab().toImage()
+    widget = shown(part, view_of(PLAIN, 2))
+    assert canvas_of(widget).grab().toImage() != empty
+    widget.clear()  # pyright: ignore[reportAttributeAccessIssue]
+    widget.layout().activate()
+    assert canvas_of(widget).grab().toImage() == empty
+    assert len(colours(empty)) > 2
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_screen_reader_gets_a_name_and_the_sentence(shown: MakeView, part: str) -> None:
+    view = view_of(PLAIN, 1)
+    widget = shown(part, view)
+    sentence = PARTS[part][1](view).sentence  # pyright: ignore[reportAttributeAccessIssue]
+    for spoken in (widget, canvas_of(widget)):
+        assert spoken.accessibleName().lower() == part
+        assert spoken.accessibleDescription() == sentence
+    assert widget.sentence == sentence
+
+
+@pytest.mark.parametrize("part", ["tokens", "cache", "mask", "attention"])
+def test_the_selection_is_marked_in_every_view(shown: MakeView, part: str) -> None:
+    plain = canvas_of(shown(part, view_of(PLAIN, 2))).grab().toImage()
+    chosen = view_of(PLAIN, 2, token_index=3)
+    assert canvas_of(shown(part, chosen)).grab().toImage() != plain
+
+
+def click(qtbot: QtBot, widget: CanvasPanel, at: QPoint) -> Selection:
+    with qtbot.waitSignal(widget.selected) as signal:
+        qtbot.mouseClick(canvas_of(widget), Qt.MouseButton.LeftButton, pos=at)
+    assert signal.args is not None
+    (selection,) = signal.args
+    assert isinstance(selection, Selection)
+    return selection
+
+
+def test_a_click_on_a_slot_chooses_slot_token_and_position(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("cache", view_of(RANKED, 3, layer=1, head=2))
+    n_slots = cache_readout(view_of(RANKED, 3)).n_slots
+    # Slot 4 holds token 4, which has rank 2 now.
+    at = place_of(n_slots, canvas_of(widget), 4, 12)
+    assert click(qtbot, widget, at) == Selection(
+        step=3, layer=1, head=2, token_index=4, slot=4, position_id=2
+    )
+
+
+def test_a_click_on_the_row_of_another_layer_chooses_the_layer(
+    qtbot: QtBot, shown: MakeView
+) -> None:
+    spec, step = CASES["one layer"]
+    widget = shown("cache", view_of(spec, step), (1000, 240))
+    # The second row from the top is layer 2, in which slot 0 holds token 8.
+    at = place_of(12, canvas_of(widget), 0, 6 + 30 + 8)
+    assert click(qtbot, widget, at) == Selection(
+        step=step, layer=2, token_index=0, slot=0, position_id=0
+    )
+
+
+def test_a_click_on_a_masked_row_chooses_its_slot(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("mask", view_of(*CASES["mask-top-left"]))
+    at = place_of(12, canvas_of(widget), 5, 12)
+    assert click(qtbot, widget, at) == Selection(step=2, token_index=5, slot=5, position_id=5)
+
+
+def test_a_click_on_the_name_of_a_query_chooses_its_token(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("mask", view_of(PLAIN, 0), (1000, 240))
+    assert click(qtbot, widget, QPoint(40, 6 + 22 * 2 + 8)) == Selection(step=0, token_index=2)
+
+
+def test_a_click_on_a_token_chooses_it(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("tokens", view_of(PLAIN, 2, slot=3))
+    at = place_of(1, canvas_of(widget), 0, 30)
+    at.setX(86)
+    assert click(qtbot, widget, at) == Selection(step=2, token_index=0)
+
+
+def test_a_click_in_the_atlas_chooses_layer_and_head(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("attention", view_of(PLAIN, 2, token_index=3), (1200, 420))
+    canvas = canvas_of(widget)
+    side = SlotRuler(canvas.width(), 12).side_left + 24
+    width = (canvas.width() - side - 6) / 4
+    at = QPoint(int(side + 2.5 * width), 40)
+    assert click(qtbot, widget, at) == Selection(step=2, layer=0, head=2, token_index=3)
+
+
+def test_a_click_in_the_enlarged_head_chooses_the_key(qtbot: QtBot, shown: MakeView) -> None:
+    view = view_of(WINDOW, 3)
+    widget = shown("attention", view, (1200, 420))
+    at = place_of(9, canvas_of(widget), 0, 60)
+    assert click(qtbot, widget, at) == Selection(step=3, token_index=9, slot=0)
+
+
+def test_a_click_on_the_timeline_chooses_the_step(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("timeline", view_of(PLAIN, 1, layer=2, token_index=3))
+    at = QPoint(82 + 36 * 4 + 18, 60)
+    assert click(qtbot, widget, at) == Selection(step=4, layer=2, token_index=3)
+
+
+def test_a_click_beside_everything_chooses_nothing(qtbot: QtBot, shown: MakeView) -> None:
+    for part in PARTS:
+        widget = shown(part, view_of(PLAIN, 2), (1200, 240))
+        with qtbot.assertNotEmitted(widget.selected):
+            qtbot.mouseClick(canvas_of(widget), Qt.MouseButton.LeftButton, pos=QPoint(1190, 2))
+
+
+def tip_at(canvas: Canvas, at: QPoint) -> str:
+    found = canvas.hit(QPointF(at))
+    return "" if found is None else found.tip
+
+
+def test_the_exact_weight_is_told_where_the_mouse_rests(shown: MakeView) -> None:
+    view = view_of(PLAIN, 0)
+    widget = shown("attention", view, (1200, 420))
+    canvas = canvas_of(widget)
+    recorded = float(view.records[0].layers[0].weights[0, 1, 0])
+    row_px = min(44, (canvas.height() - 17 - 24 - 4) // 7)
+    tip = tip_at(canvas, place_of(12, canvas, 0, 17 + row_px + row_px // 2))
+    assert f"weight {recorded!r}" in tip
+    assert "query: token 1 ‘h’, step 0" in tip
+    assert "key: slot 0, token 0 ‘W’" in tip
+
+
+def test_a_tool_tip_shows_what_a_slot_holds(
+    shown: MakeView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(QToolTip, "showText", lambda at, text, widget: said.append(text))
+    canvas = canvas_of(shown("cache", view_of(*CASES["store-row-zero"])))
+    at = place_of(12, canvas, 0, 12)
+    for place in (at, QPoint(2, 2)):
+        event = QHelpEvent(QEvent.Type.ToolTip, place, canvas.mapToGlobal(place))
+        QApplication.sendEvent(canvas, event)
+    assert said[0].splitlines()[:3] == [
+        "slot 0 · row 0",
+        "holds the row of another token",
+        f"token 8 ‘{view_token(8)}’",
+    ]
+    assert said[1] == ""
+
+
+def view_token(token_index: int) -> str:
+    spec, step = CASES["store-row-zero"]
+    return tokens_readout(view_of(spec, step)).run[token_index].text
+
+
+def test_a_hidden_difference_is_told_in_the_tip_of_the_mask(shown: MakeView) -> None:
+    canvas = canvas_of(shown("mask", view_of(*CASES["mask-top-left"])))
+    tip = tip_at(canvas, place_of(12, canvas, 5, 12))
+    assert tip.splitlines()[-2:] == ["masked", "should be seen"]
+
+
+def test_cache_mask_and_attention_share_one_ruler(shown: MakeView) -> None:
+    """The same slot stands at the same place in all three."""
+    view = view_of(WINDOW, 3)
+    for slot in range(9):
+        for part in ("cache", "mask", "attention"):
+            canvas = canvas_of(shown(part, view, (900, 240)))
+            found = canvas.hit(QPointF(place_of(9, canvas, slot, 20)))
+            assert found is not None
+            assert found.selection is not None
+            assert found.selection.slot == slot
+
+
+def test_the_switch_of_the_attention_puts_keys_in_token_order(
+    qtbot: QtBot, shown: MakeView
+) -> None:
+    widget = shown("attention", view_of(WINDOW, 3), (1200, 420))
+    by_token = next(
+        button for button in widget.findChildren(QWidget) if button.toolTip() == "keys by token"
+    )
+    qtbot.mouseClick(by_token, Qt.MouseButton.LeftButton)
+    canvas = canvas_of(widget)
+    found = canvas.hit(QPointF(place_of(10, canvas, 9, 60)))
+    assert found is not None
+    assert found.selection == Selection(step=3, token_index=9, slot=0)
+
+
+def test_masked_cells_are_hatched_in_both_themes(shown: MakeView) -> None:
+    for theme in (LIGHT, DARK):
+        canvas = canvas_of(shown("attention", view_of(PLAIN, 0), (1200, 420), theme))
+        image = canvas.grab().toImage()
+        ruler = SlotRuler(canvas.width(), 12)
+        left, top = int(ruler.left(5)) + 2, 19
+        cell = {image.pixel(left + x, top + y) for x in range(24) for y in range(24)}
+        assert theme.paper.rgb() in cell
+        assert len(cell) > 1
+
+
+def test_a_text_longer_than_the_view_shows_its_end(shown: MakeView) -> None:
+    canvas = canvas_of(shown("tokens", view_of(PLAIN, 5), (260, 120)))
+    places = [canvas.hit(QPointF(x, 30)) for x in range(82, 260, 4)]
+    tokens = {hit.selection.token_index for hit in places if hit and hit.selection}
+    assert 12 in tokens
+    assert 0 not in tokens
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_grey_scale_picture_keeps_light_and_dark_apart(shown: MakeView, part: str) -> None:
+    """Nothing is told by hue alone: without hue there are still several tones."""
+    image = canvas_of(shown(part, view_of(*CASES["store-row-zero"]))).grab().toImage()
+    tones = {QColor(pixel).lightness() // 16 for pixel in colours(image)}
+    assert len(tones) >= 3

@@ -1,0 +1,198 @@
+"""How fast a step is: `python -m tests.benchmarks.engine_speed [--large] [--lengths]`.
+
+Everything that is compared runs in this process, on one thread, in turns, so that a busy machine
+slows all of it alike; medians and their ratios are printed as Markdown. Nothing here is a test.
+"""
+
+import argparse
+import platform
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
+
+from core.engine.recorder import Recorder
+from core.judge import Judge
+from core.model.config import ModelConfig
+from core.model.loading import LoadedModel
+from core.model.tokenizer import Tokenizer, byte_tokenizer_json
+from core.model.uncached import uncached_logits
+from core.model.weights import random_weights
+from core.record import LayerRecord, LiveRows
+from core.session import Session
+from core.spec import RunSpec
+
+_PROMPT = 64
+_BLOCK = 10
+
+
+class _NobodyLooks(Recorder):
+    """A witness who keeps nothing: what a step costs without the recording."""
+
+    def begin(self, *_: object) -> None:
+        pass
+
+    def stored(self, *_: object) -> None:
+        pass
+
+    def was_read(self, *_: object) -> None:
+        pass
+
+    def computed(self, *_: object) -> None:
+        pass
+
+    def taken(self) -> tuple[LayerRecord, ...]:
+        return ()
+
+    def live(self, *_: object) -> tuple[LiveRows, ...]:
+        return ()
+
+
+def model_of(n_layers: int, n_heads: int, width: int, vocab: int, n_ctx: int) -> LoadedModel:
+    """A random GPT-2-like model."""
+    config = ModelConfig(
+        name="bench",
+        scheme="learned",
+        n_layers=n_layers,
+        n_heads=n_heads,
+        n_kv_heads=n_heads,
+        d_head=width // n_heads,
+        d_model=width,
+        d_mlp=4 * width,
+        vocab_size=vocab,
+        n_ctx=n_ctx,
+        norm="layer",
+        norm_eps=1e-5,
+        activation="gelu_tanh",
+        rope_theta=1e4,
+        eos_token_id=None,
+    )
+    tokenizer = Tokenizer(byte_tokenizer_json(), None)
+    return LoadedModel(config, random_weights(config, 0), tokenizer, None)
+
+
+def session_of(loaded: LoadedModel, n_prompt: int, n_steps: int, **options: object) -> Session:
+    """A session that has read its prompt."""
+    prompt = np.random.default_rng(0).integers(0, loaded.config.vocab_size, n_prompt)
+    spec = RunSpec("bench", tuple(prompt.tolist()), steps=n_steps, capacity=n_prompt + n_steps)
+    session = Session(spec, loaded, **options)
+    session.advance()
+    return session
+
+
+def peer_of(loaded: LoadedModel, n_prompt: int) -> Callable[[], object]:
+    """One decode step of transformers' GPT-2 of the same size, attentions returned."""
+    config = loaded.config
+    torch.manual_seed(0)
+    peer = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=config.vocab_size,
+            n_positions=config.n_ctx,
+            n_embd=config.d_model,
+            n_layer=config.n_layers,
+            n_head=config.n_heads,
+            attn_implementation="eager",
+            bos_token_id=0,
+            eos_token_id=0,
+        )
+    ).eval()
+    cache = DynamicCache()
+    state = {"ids": torch.zeros(1, n_prompt, dtype=torch.long)}
+
+    def step() -> None:
+        with torch.inference_mode():
+            out = peer(state["ids"], past_key_values=cache, use_cache=True, output_attentions=True)
+            state["ids"] = out.logits[:, -1:].argmax(-1)
+
+    step()
+    return step
+
+
+def medians_ms(calls: Sequence[Callable[[], object]], n: int) -> list[float]:
+    """Median duration of each call over `n`: a block of each in turn, as a decoder runs them."""
+    durations: list[list[float]] = [[] for _ in calls]
+    for start in range(0, n, _BLOCK):
+        for call, mine in zip(calls, durations, strict=True):
+            for _ in range(min(_BLOCK, n - start)):
+                begun = time.perf_counter()
+                call()
+                mine.append(time.perf_counter() - begun)
+    return [1e3 * statistics.median(mine) for mine in durations]
+
+
+def against_transformers(name: str, loaded: LoadedModel, n: int) -> None:
+    """Recorded and unrecorded steps beside transformers'."""
+    recorded = session_of(loaded, _PROMPT, n)
+    bare = session_of(loaded, _PROMPT, n, make_witness=_NobodyLooks)
+    mine, unrecorded, peer = medians_ms(
+        (recorded.advance, bare.advance, peer_of(loaded, _PROMPT)), n
+    )
+    print(
+        f"| {name} | {mine:.3f} | {unrecorded:.3f} | {peer:.3f} "
+        f"| {mine / peer:.2f} | {mine / unrecorded:.2f} |"
+    )
+
+
+def against_oracles(loaded: LoadedModel, n_tokens: int) -> None:
+    """A whole run, and the judging of it."""
+    engine: list[float] = []
+    oracles: list[float] = []
+    for _ in range(5):
+        start = time.perf_counter()
+        session = session_of(loaded, 8, n_tokens - 8)
+        trace = session.run()
+        middle = time.perf_counter()
+        judge = Judge(trace, loaded)
+        made = time.perf_counter()
+        verdicts = judge.update()
+        oracles.append(time.perf_counter() - made)
+        engine.append(middle - start)
+        if any(verdict.is_wrong for verdict in verdicts):
+            raise SystemExit("a run without a fault was judged wrong")
+    run, judged = 1e3 * statistics.median(engine), 1e3 * statistics.median(oracles)
+    print(f"| {n_tokens} tokens | {run:.0f} | {judged:.0f} | {judged / run:.2f} |")
+
+
+def by_length(loaded: LoadedModel, lengths: Sequence[int]) -> None:
+    """A step at each length with a cache, and the same step without one."""
+    for length in lengths:
+        n = 9
+        session = session_of(loaded, length - n, n)
+        bare = session_of(loaded, length - n, n, make_witness=_NobodyLooks)
+        token_ids = torch.zeros(1, length, dtype=torch.long)
+
+        def without_cache(token_ids: torch.Tensor = token_ids) -> None:
+            with torch.inference_mode():
+                uncached_logits(loaded.weights, token_ids)
+
+        mine, unrecorded = medians_ms((session.advance, bare.advance), n)
+        (full,) = medians_ms((without_cache,), 3)
+        print(f"| {length} | {mine:.3f} | {unrecorded:.3f} | {full:.1f} | {full / mine:.0f} |")
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", action="store_true", help="GPT-2-small size too (about 2 GB)")
+    parser.add_argument("--lengths", action="store_true", help="64 to 4,096 tokens too")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    print(f"{platform.processor() or platform.machine()}, torch {torch.__version__}, one thread\n")
+    print("| model | recorded ms | unrecorded ms | transformers ms | ratio | recording |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    against_transformers("4 x 128", model_of(4, 4, 128, 700, 1024), 200)
+    if chosen.large:
+        against_transformers("12 x 768 (GPT-2 small)", model_of(12, 12, 768, 50257, 1024), 40)
+    print("\n| run | engine ms | oracles ms | ratio |\n| --- | --- | --- | --- |")
+    against_oracles(model_of(4, 4, 128, 700, 1024), 256)
+    if chosen.lengths:
+        print("\n| length | recorded ms | unrecorded ms | no cache ms | times |")
+        print("| --- | --- | --- | --- | --- |")
+        by_length(model_of(4, 4, 128, 700, 4096), (64, 128, 256, 512, 1024, 2048, 4096))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""The commands as a shell sees them: a few only, since each of them starts Python anew."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = ("run", "--model", "tiny-learned", "--prompt", "Ida has a lamp")
+
+
+def kvscope(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "app", *arguments]
+
+
+def started(*arguments: str) -> subprocess.Popen:
+    return subprocess.Popen(  # noqa: S603  (our own interpreter and code)
+        kvscope(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+
+
+def without_progress(error: str) -> str:
+    """What is said on standard error; a slow machine says there how far it is."""
+    return "".join(line for line in error.splitlines(True) if not line.startswith("step "))
+
+
+def finished(*arguments: str) -> tuple[int, str, str]:
+    with started(*arguments) as child:
+        out, error = child.communicate(timeout=100)
+    return child.returncode, out, without_progress(error)
+
+
+def test_a_run_with_a_fault_and_check_has_status_1_and_json_only_on_its_output():
+    status, out, error = finished(
+        *RUN, "--steps", "2", "--fault", "pos-restart", "--json", "--check"
+    )
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert (status, error, lines[-1]["first_wrong_step"]) == (1, "", 1)
+
+
+def test_an_unknown_fault_has_status_2_and_one_line():
+    status, out, error = finished("run", "--fault", "no-such-fault")
+    assert (status, out, error.count("\n")) == (2, "", 1)
+
+
+def test_an_error_of_our_own_has_status_3():
+    code = (
+        "import sys; from app import cli_faults; cli_faults.FAULTS = None;"
+        "from app.__main__ import main; sys.exit(main(['faults']))"
+    )
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (3, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_has_status_130_and_ends_the_lines_properly():
+    with started(*RUN, "--policy", "window", "--steps", "242", "--json") as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        child.send_signal(signal.SIGINT)
+        out, error = child.communicate(timeout=100)
+    assert (child.returncode, without_progress(error)) == (130, "")
+    assert json.loads(out.splitlines()[-1])["reason"] == "cancelled"
+
+
+def test_a_reader_that_leaves_early_is_no_traceback():
+    with started(*RUN, "--policy", "window", "--steps", "200", "--json") as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.readline()
+        child.stdout.close()
+        assert without_progress(child.stderr.read()) == ""
+        assert child.wait(timeout=100) == 130
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["run", "--help"], ["run", "--steps", "x"], ["export", "--help"], ["faults"], ["compare"]],
+    ids=" ".join,
+)
+def test_help_lists_and_bad_arguments_import_neither_qt_nor_torch(arguments):
+    code = (
+        "import sys; from app.__main__ import main; main(sys.argv[1:]);"
+        "print(sorted({'torch', 'PySide6', 'pyqtgraph'} & set(sys.modules)))"
+    )
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_run_imports_no_qt():
+    code = (
+        "import sys; from app.__main__ import main; status = main(sys.argv[1:]);"
+        "print(status, sorted({'PySide6', 'pyqtgraph'} & set(sys.modules)))"
+    )
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code, *RUN, "--steps", "1"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "0 []"

@@ -1,0 +1,205 @@
+import numpy as np
+import pytest
+
+from core.readouts.cache import CacheReadout, cache_readout
+from core.readouts.slot_states import SlotState
+from core.spec import RunSpec
+from tests.core.readouts.runs import (
+    FULL,
+    NEW_TEXT,
+    PLAIN,
+    PROBED,
+    RANKED,
+    REPREFILL,
+    ROLLED_BACK,
+    SINKS,
+    UNEVEN,
+    WINDOW,
+    pending_view_of,
+    view_of,
+    with_fault,
+)
+
+LETTERS = dict(zip(".LSpsxNF!u", SlotState, strict=True))
+"""never, Live, Sink, probe row, stale, left (x), New, Foreign, stray (!), unwritten."""
+
+
+def states(readout: CacheReadout, layer: int = 0) -> str:
+    letter = {state: sign for sign, state in LETTERS.items()}
+    row = next(row for row in readout.rows if layer in row.layers)
+    return "".join(letter[SlotState(code)] for code in row.state.tolist())
+
+
+def numbers(readout: CacheReadout, name: str) -> list[int | None]:
+    return [getattr(label, name) for label in readout.labels]
+
+
+@pytest.mark.parametrize(
+    ("spec", "step", "expected"),
+    [
+        (PLAIN, 0, "NNNNNNN....."),
+        (PLAIN, 1, "LLLLLLLN...."),
+        (PLAIN, 5, "LLLLLLLLLLLN"),
+        (FULL, 6, "LLLLLLLLLLLL"),  # refused: nothing changes
+        (ROLLED_BACK, 7, "LLLLLLLLLxxx"),
+        (ROLLED_BACK, 8, "LLLLLLLLLNss"),
+        (NEW_TEXT, 2, "NNxxxxxx...."),
+        (NEW_TEXT, 3, "LLNsssss...."),
+        (PROBED, 2, "LLLLLLLLp..."),
+        (PROBED, 3, "LLLLLLLLpN.."),
+        # A window of 8 has room for one more row: the new token is read before the oldest leaves.
+        (WINDOW, 1, "LLLLLLLN"),
+        (WINDOW, 2, "xLLLLLLLN"),
+        (WINDOW, 3, "NxLLLLLLL"),
+        (SINKS, 0, "NNNNNNN."),
+        (SINKS, 2, "SSxLLLLLN"),
+        (SINKS, 3, "SSNxLLLLL"),
+        (REPREFILL, 1, "LLLLLLLN"),
+        (REPREFILL, 2, "NNNNNNNN"),
+        (with_fault(PLAIN, "store-row-zero"), 1, "FLLLLLLu...."),
+        (with_fault(PLAIN, "store-row-zero"), 3, "FLLLLLLuuu.."),
+        (with_fault(PLAIN, "store-alias-in"), 1, "LLLLLLLN...."),
+        (with_fault(PLAIN, "store-alias-in"), 2, "LLLLLLLFN..."),
+        (with_fault(FULL, "cap-early"), 5, "LLLLLLLLLLL."),
+        (with_fault(ROLLED_BACK, "cap-counter-first"), 6, "LLLLLLLLLLLLu"),
+        (with_fault(ROLLED_BACK, "cap-counter-first"), 7, "LLLLLLLLL!xx"),
+        (with_fault(PLAIN, "mask-unwritten"), 1, "LLLLLLLN...."),
+    ],
+)
+def test_each_slot_has_the_state_of_a_hand_drawn_row(
+    spec: RunSpec, step: int, expected: str
+) -> None:
+    for view in (view_of(spec, step), pending_view_of(spec, step)):
+        assert states(cache_readout(view)) == expected
+
+
+def test_layers_with_equal_states_are_one_row() -> None:
+    (row,) = cache_readout(view_of(PLAIN, 2)).rows
+    assert row.layers == (0, 1, 2, 3)
+
+
+def test_a_fault_in_one_layer_gives_it_a_row_of_its_own() -> None:
+    spec = with_fault(PLAIN, "store-row-zero", layers=(2,))
+    readout = cache_readout(view_of(spec, 1))
+    assert [row.layers for row in readout.rows] == [(0, 1, 3), (2,)]
+    assert states(readout, 2) == "FLLLLLLu...."
+    assert states(readout, 3) == "LLLLLLLN...."
+
+
+def test_labels_are_those_of_the_layer_looked_at() -> None:
+    spec = with_fault(PLAIN, "store-row-zero", layers=(2,))
+    assert cache_readout(view_of(spec, 1, layer=1)).labels[0].token_index == 0
+    assert cache_readout(view_of(spec, 1, layer=2)).labels[0].token_index == 7
+
+
+def test_row_zero_holds_the_newest_token_and_says_so() -> None:
+    readout = cache_readout(view_of(with_fault(PLAIN, "store-row-zero"), 1))
+    label = readout.labels[0]
+    assert (label.token_index, label.claimed_token_index, label.position_id) == (7, 0, 0)
+    assert label.is_token_wrong
+    assert not label.is_position_wrong
+    assert bool(readout.rows[0].is_new[0])
+    assert readout.labels[7].token_index is None
+    assert readout.labels[7].is_token_wrong
+    assert readout.missing == (0,)
+    assert readout.sentence == (
+        "holds 8 of 12; slot 7 counted, but never written; slot 0 holds token 7, not token 0; "
+        "token 0 should be held"
+    )
+
+
+def test_a_restarted_position_differs_from_what_the_policy_demands() -> None:
+    readout = cache_readout(view_of(with_fault(PLAIN, "pos-restart"), 2))
+    assert numbers(readout, "position_id")[6:9] == [6, 0, 0]
+    assert numbers(readout, "expected_position_id")[6:9] == [6, 7, 8]
+    assert [label.slot for label in readout.labels if label.is_position_wrong] == [7, 8]
+    assert not any(label.is_token_wrong for label in readout.labels)
+
+
+def test_a_window_keeps_slots_positions_and_tokens_apart() -> None:
+    readout = cache_readout(view_of(WINDOW, 3))
+    assert numbers(readout, "token_index") == [9, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert numbers(readout, "position_id") == [9, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert [label.has_left for label in readout.labels].index(True) == 1
+    assert not any(label.is_token_wrong or label.is_position_wrong for label in readout.labels)
+    assert (readout.left, readout.missing) == ((1,), ())
+
+
+def test_ranks_after_commit_are_the_right_positions_of_reassigned_sinks() -> None:
+    readout = cache_readout(view_of(RANKED, 3))
+    held = [label for label in readout.labels if label.is_counted]
+    by_token = {label.token_index: label.position_id for label in held}
+    assert by_token == {0: 0, 1: 1, 4: 2, 5: 3, 6: 4, 7: 5, 8: 6, 9: 7}
+    assert not any(label.is_position_wrong for label in held)
+    assert [label.slot for label in readout.labels if label.is_sink] == [0, 1]
+
+
+def test_a_reprefilled_cache_counts_positions_from_zero() -> None:
+    readout = cache_readout(view_of(REPREFILL, 2))
+    assert numbers(readout, "token_index") == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert numbers(readout, "position_id") == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert readout.left == (0,)
+    assert not readout.has_equal_numbers
+
+
+@pytest.mark.parametrize(
+    ("spec", "step", "words", "is_wrong"),
+    [
+        (PLAIN, 1, "accepted", False),
+        (FULL, 6, "refused: needs 1, 0 free of 12", False),
+        (
+            with_fault(FULL, "cap-early"),
+            5,
+            "refused: needs 1, 1 free of 12; should be accepted",
+            True,
+        ),
+        (
+            with_fault(UNEVEN, "store-uneven"),
+            2,
+            "accepted; should be refused: needs 2, 4 free of 12",
+            True,
+        ),
+    ],
+)
+def test_the_outcome_stands_in_words_beside_the_right_one(
+    spec: RunSpec, step: int, words: str, is_wrong: bool
+) -> None:
+    readout = cache_readout(view_of(spec, step))
+    assert (readout.outcome, readout.is_outcome_wrong) == (words, is_wrong)
+
+
+def test_a_length_that_moved_before_the_check_is_told_with_both_numbers() -> None:
+    readout = cache_readout(view_of(with_fault(ROLLED_BACK, "cap-counter-first"), 6))
+    assert (readout.length, readout.expected_length, readout.capacity) == (13, 12, 12)
+    assert readout.n_slots == 13
+    assert readout.labels[12].row is None
+    assert "length is 13, should be 12" in readout.sentence
+
+
+def test_a_stray_row_is_not_called_unwritten() -> None:
+    """After the rollback, slot 9 still holds the bytes of the token that was taken back."""
+    readout = cache_readout(view_of(with_fault(ROLLED_BACK, "cap-counter-first"), 8))
+    assert "slot 9 counted, but holding a row of no token" in readout.sentence
+
+
+def test_without_a_verdict_nothing_is_expected() -> None:
+    readout = cache_readout(pending_view_of(with_fault(PLAIN, "pos-restart"), 1))
+    assert readout.is_pending
+    assert (readout.expected_length, readout.expected_seen, readout.missing) == (None, None, ())
+    assert not any(label.is_position_wrong for label in readout.labels)
+    assert readout.outcome == "accepted"
+
+
+def test_a_token_text_stands_with_its_slot() -> None:
+    labels = cache_readout(view_of(PLAIN, 0)).labels
+    assert [label.text for label in labels[:8]] == ["W", "h", "o", "·", "i", "s", "·", None]
+
+
+def test_no_stand_in_for_absent_leaves_the_readout() -> None:
+    for spec, step in ((with_fault(ROLLED_BACK, "cap-counter-first"), 7), (PROBED, 3)):
+        readout = cache_readout(view_of(spec, step))
+        names = ("row", "token_index", "claimed_token_index", "position_id")
+        for label in readout.labels:
+            assert all(getattr(label, name) is None or getattr(label, name) >= 0 for name in names)
+        assert all(row.token_index.count(-1) == 0 for row in readout.rows)
+        assert all(isinstance(row.state, np.ndarray) for row in readout.rows)

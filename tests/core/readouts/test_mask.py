@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+
+from core.readouts.mask import mask_readout
+from core.spec import RunSpec
+from tests.core.readouts.runs import (
+    CHUNKED,
+    FULL,
+    PLAIN,
+    PROBED,
+    RANKED,
+    REPREFILL,
+    ROLLED_BACK,
+    SINKS,
+    WINDOW,
+    pending_view_of,
+    view_of,
+    with_fault,
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "step", "sentence"),
+    [
+        (PLAIN, 0, "sees 7 of 7: positions 0–6"),
+        (PLAIN, 1, "sees 8 of 8: positions 0–7"),
+        (CHUNKED, 2, "sees 7 of 7: positions 0–6"),
+        (WINDOW, 4, "sees 8 of 8: positions 3–10"),
+        (SINKS, 4, "sees 8 of 8: positions 0, 1, 5–10"),
+        # Where the policy renumbers, a token index is no position id.
+        (RANKED, 4, "sees 8 of 8: tokens 0, 1, 5–10"),
+        (REPREFILL, 4, "sees 8 of 8: tokens 3–10"),
+        (with_fault(PLAIN, "mask-top-left"), 0, "sees 7 of 7: positions 0–6"),
+        (with_fault(PLAIN, "mask-top-left"), 1, "sees 1 of 8: position 0; blind to 1–7"),
+        (with_fault(PLAIN, "mask-top-left"), 4, "sees 1 of 11: position 0; blind to 1–10"),
+        (FULL, 6, "nothing was computed in this step, so no mask was used"),
+        (ROLLED_BACK, 7, "nothing was computed in this step, so no mask was used"),
+    ],
+)
+def test_the_sentence_says_what_the_newest_query_sees(
+    spec: RunSpec, step: int, sentence: str
+) -> None:
+    assert mask_readout(view_of(spec, step)).sentence == sentence
+
+
+def test_rows_never_written_are_told_with_their_share_of_the_recorded_weight() -> None:
+    view = view_of(with_fault(PLAIN, "mask-unwritten"), 0, layer=1, head=2)
+    weights = view.records[0].layers[1].weights[2, -1]
+    share = f"{100 * float(weights[7:].sum(dtype=np.float64)):.3g} %"
+    assert mask_readout(view).sentence == (
+        f"reads 12 rows, 7 written; {share} of the weight on rows never written (layer 1, head 2); "
+        "sees 7 of 7: positions 0–6"
+    )
+
+
+def test_a_row_of_no_token_is_told_apart_from_one_never_written() -> None:
+    readout = mask_readout(view_of(with_fault(ROLLED_BACK, "cap-counter-first"), 8))
+    assert readout.sentence.startswith("reads 1 row without a token; ")
+    assert readout.sentence.endswith("; sees 10 of 10: positions 0–9")
+
+
+def test_the_mask_of_row_zero_hides_all_but_the_first_column() -> None:
+    readout = mask_readout(view_of(with_fault(PLAIN, "mask-top-left"), 1))
+    assert readout.used.tolist() == [[True] + [False] * 7]
+    assert readout.expected.tolist() == [[True] * 8]
+    assert readout.is_blind.tolist() == [[False] + [True] * 7]
+    assert not readout.is_leak.any()
+    assert (readout.used_row, readout.right_row) == (0, 7)
+    assert readout.queries[0].is_wrong
+
+
+def test_empty_slots_that_are_read_are_leaks() -> None:
+    readout = mask_readout(view_of(with_fault(PLAIN, "mask-unwritten"), 1))
+    assert readout.is_leak.tolist() == [[False] * 8 + [True] * 4]
+    assert [column.is_unwritten for column in readout.columns] == [False] * 8 + [True] * 4
+    assert [column.token_index for column in readout.columns] == [*range(8), *(None,) * 4]
+    assert (readout.used_row, readout.right_row) == (11, 7)
+
+
+def test_columns_name_the_token_really_there() -> None:
+    readout = mask_readout(view_of(with_fault(PLAIN, "store-row-zero"), 1))
+    assert readout.columns[0].token_index == 7
+    assert readout.columns[0].claimed_token_index == 0
+    assert readout.sees == (7, 1, 2, 3, 4, 5, 6, None)
+    assert readout.sentence.endswith("sees 7 of 8: positions 1–7; blind to 0")
+
+
+def test_a_prefill_has_a_query_per_token_and_a_triangle() -> None:
+    readout = mask_readout(view_of(PLAIN, 0))
+    assert np.array_equal(readout.used, np.tri(7, dtype=bool))
+    assert np.array_equal(readout.expected, readout.used)
+    assert [query.token_index for query in readout.queries] == list(range(7))
+
+
+def test_a_selected_token_of_the_step_is_the_query_looked_at() -> None:
+    readout = mask_readout(view_of(PLAIN, 0, token_index=2))
+    assert readout.query == 2
+    assert readout.sentence == "sees 3 of 3: positions 0–2"
+
+
+def test_a_chunk_reads_the_rows_of_the_chunks_before_it() -> None:
+    readout = mask_readout(view_of(CHUNKED, 1))
+    assert readout.used.tolist() == [
+        [True, True, True, True, False, False],
+        [True, True, True, True, True, False],
+        [True] * 6,
+    ]
+    assert np.array_equal(readout.used, readout.expected)
+
+
+def test_only_the_new_tokens_of_a_reprefill_are_judged() -> None:
+    readout = mask_readout(view_of(REPREFILL, 2))
+    assert readout.is_judged.tolist() == [False] * 7 + [True]
+    assert mask_readout(view_of(REPREFILL, 2, token_index=4)).sentence == (
+        "sees tokens 1–4; not judged"
+    )
+
+
+def test_rows_of_a_probe_may_be_seen() -> None:
+    readout = mask_readout(view_of(PROBED, 3))
+    assert readout.columns[8].token_index is None
+    assert not readout.is_leak.any()
+    assert not readout.is_blind.any()
+
+
+def test_without_a_verdict_the_sentence_tells_only_what_was_seen() -> None:
+    readout = mask_readout(pending_view_of(with_fault(PLAIN, "mask-top-left"), 1))
+    assert readout.sentence == "sees position 0; not judged yet"
+    assert not readout.is_judged.any()
+    assert not readout.is_blind.any()
+    assert readout.right_row is None
+
+
+def test_layers_with_another_mask_are_not_named_alike() -> None:
+    spec = with_fault(PLAIN, "mask-top-left", layers=(1, 3))
+    assert mask_readout(view_of(spec, 1, layer=0)).layers_alike == (0, 2)
+    assert mask_readout(view_of(spec, 1, layer=3)).layers_alike == (1, 3)
+    assert mask_readout(view_of(spec, 1, layer=0)).sentence == "sees 8 of 8: positions 0–7"
