@@ -80,7 +80,8 @@ def spec_of(
         base["capacity"] = min(DEFAULT_CAPACITY, limit)
         base["prompt_ids"] = _prompt_ids(arguments, loaded)
         spec = RunSpec(**{**base, **given})
-    _check_room(spec, loaded.config)
+    _check_room(spec)
+    _check_size(spec, loaded.config)
     return spec
 
 
@@ -101,14 +102,17 @@ def _prompt_ids(arguments: argparse.Namespace, loaded: LoadedModel) -> tuple[int
     return loaded.tokenizer.encode(arguments.prompt)
 
 
-def _check_room(spec: RunSpec, config: ModelConfig) -> None:
-    """Raise SpecError where the prompt cannot fit, or the machine cannot hold what is asked for."""
+def _check_room(spec: RunSpec) -> None:
     n = len(spec.prompt_ids)
     if spec.policy == "refuse" and n > spec.capacity:
         raise SpecError(
             f"the prompt has {n} tokens, but a cache of {spec.capacity} slots refuses more; "
             f"choose --capacity {n} or above, a shorter prompt, or another --policy"
         )
+
+
+def _check_size(spec: RunSpec, config: ModelConfig) -> None:
+    """Raise SpecError where more is asked for than a machine can hold."""
     if spec.steps > MOST_STEPS:
         raise SpecError(f"steps is {spec.steps}; choose at most {MOST_STEPS}")
     # Keys and values, each in the buffer and once more in what the recorder knows of it.

@@ -47,12 +47,12 @@ class Sampled:
         scaled = logits.astype(np.float64) / self.temperature
         order = np.argsort(-scaled, kind="stable")
         weights = np.exp(scaled[order] - scaled[order[0]])
-        shares = weights / weights.sum()
+        shares: FloatArray = weights / weights.sum()
         n_kept = len(order) if self.top_k is None else min(self.top_k, len(order))
         if self.top_p is not None:
             before = np.cumsum(shares) - shares
             n_kept = min(n_kept, max(1, int(np.count_nonzero(before < self.top_p))))
         cumulated = np.cumsum(shares)[:n_kept]
         drawn = np.random.Generator(np.random.PCG64([self.seed, step])).random()
-        place = int(np.searchsorted(cumulated, drawn * cumulated[-1], side="right"))
+        place = int(np.count_nonzero(cumulated <= drawn * cumulated[-1]))
         return int(order[min(place, n_kept - 1)])

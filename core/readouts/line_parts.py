@@ -84,9 +84,7 @@ def differing_layers(records: Sequence[StepRecord], step: int) -> dict[str, Any]
         if record.layers:
             different |= _different_reading(record, layer)
         if record.live[layer] is not record.live[0]:
-            entries = live(records, step, layer)
-            if entries != live(records, step, 0):
-                different["cache"] = {"live": entries}
+            different["cache"] = {"live": live(records, step, layer)}
         if different:
             found[str(layer)] = different
     return found

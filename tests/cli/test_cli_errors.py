@@ -53,8 +53,7 @@ def complaint(capsys):
         ([*HI, "--capacity", "1"], "2 tokens", "--capacity 2"),
         ([*HI, "--capacity", "1", "--chunk", "1"], "2 tokens", "--capacity 2"),
         (["run", "--fault", "cap-early", "--model", "tiny-rope"], N_BYTES, f"--capacity {N_BYTES}"),
-        (["run", "--model", "tiny-rope", "--prompt", "hi", "--capacity", str(10**12)],)
-        + (str(10**12), "choose at most"),
+        ([*HI, "--model", "tiny-rope", "--capacity", str(10**12)], str(10**12), "choose at most"),
         ([*HI, "--steps", str(10**9)], str(10**9), "at most 1000000"),
         ([*HI, "--steps", "-1"], "-1", "at least 0"),
         ([*HI, "--steps", "many"], "'many'", "whole number"),
