@@ -204,7 +204,11 @@ def test_what_json_leaves_out_has_its_default():
         pytest.param({"model": 5, "prompt_ids": [1]}, id="a model that is a number"),
         pytest.param({"model": "m", "prompt_ids": [1], "device": None}, id="no device"),
         pytest.param(
-            {"model": "m", "prompt_ids": [1], "reassign_positions": "no"}, id="not yes or no"
+            {
+                "model": "m", "prompt_ids": [1], "policy": "sinks", "sinks": 1,
+                "reassign_positions": "no",
+            },
+            id="not yes or no",
         ),
         pytest.param([1, 2], id="a list"),
         pytest.param(None, id="null"),
