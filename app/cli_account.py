@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from core.faults.catalog import find_faults
 from core.model.tokenizer import Tokenizer
@@ -38,8 +39,17 @@ _ENDS = {
 }
 
 
-def account(trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer) -> Iterator[str]:
-    """The lines of the account of a run that is over and judged."""
+def account(
+    trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer, saved_at: Path | None
+) -> Iterator[str]:
+    """The lines of the account of a run that is over and judged.
+
+    Args:
+        trace: the run.
+        verdicts: of all its steps.
+        tokenizer: of its model.
+        saved_at: the file that it was written to; None: it was not.
+    """
     yield from _setup(trace)
     yield ""
     yield from _text(trace, tokenizer)
@@ -48,7 +58,7 @@ def account(trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer)
     yield ""
     yield _end(trace)
     yield from _judgement(trace.records, verdicts)
-    yield from _advice(trace.spec, verdicts)
+    yield from _advice(trace.spec, verdicts, saved_at)
 
 
 def _setup(trace: Trace) -> Iterator[str]:
@@ -197,10 +207,14 @@ def _first_wrong_logits(verdicts: Sequence[StepVerdict]) -> str:
     return f"Logits first wrong: step {first}, by {logits.max_abs_error:.3g}, {logits.kl:.3g} nats."
 
 
-def _advice(spec: RunSpec, verdicts: Sequence[StepVerdict]) -> Iterator[str]:
+def _advice(spec: RunSpec, verdicts: Sequence[StepVerdict], saved_at: Path | None) -> Iterator[str]:
     first = first_wrong_step(verdicts)
-    yield "Next: --json gives all of this per step; --trace FILE.kvtrace keeps every number."
-    if first is not None:
-        yield f"      kvscope FILE.kvtrace --step {first} opens that step in the window."
-    elif not spec.faults:
-        yield "      kvscope faults lists what can be made to go wrong: try --fault ID."
+    at_step = "" if first is None else f" --step {first}"
+    yield "Next: --json gives all of this and more per step."
+    if saved_at is None:
+        yield "      --trace FILE.kvtrace keeps every number,"
+        yield f"      and kvscope FILE.kvtrace{at_step} shows them in the window."
+    else:
+        yield f"      kvscope {saved_at}{at_step} shows every number in the window."
+    if first is None and not spec.faults:
+        yield "      kvscope faults lists what can be made to go wrong; try --fault ID."

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from time import monotonic
 from typing import Protocol
 
@@ -66,8 +67,15 @@ class JsonPrinter:
 class AccountPrinter:
     """An account for a person, once the run is over."""
 
-    def __init__(self, trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer) -> None:
-        """Takes the growing trace and the growing list of its verdicts."""
+    def __init__(
+        self,
+        trace: Trace,
+        verdicts: Sequence[StepVerdict],
+        tokenizer: Tokenizer,
+        saved_at: Path | None,
+    ) -> None:
+        """Takes the growing trace, the growing list of its verdicts, and the file it goes to."""
+        self._saved_at = saved_at
         self._trace = trace
         self._verdicts = verdicts
         self._tokenizer = tokenizer
@@ -80,7 +88,7 @@ class AccountPrinter:
 
     def end(self) -> None:
         """The account."""
-        for line in account(self._trace, self._verdicts, self._tokenizer):
+        for line in account(self._trace, self._verdicts, self._tokenizer, self._saved_at):
             sys.stdout.write(f"{line}\n")
 
 

@@ -38,8 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     loaded = load_model(model_name(arguments, scenario))
     session = Session(spec_of(arguments, scenario, loaded), loaded)
     trace, judge = session.trace, Judge(session.trace, loaded)
-    kind = JsonPrinter if arguments.json else AccountPrinter
-    printer: Printer = kind(trace, judge.verdicts, loaded.tokenizer)
+    printer: Printer
+    if arguments.json:
+        printer = JsonPrinter(trace, judge.verdicts, loaded.tokenizer)
+    else:
+        printer = AccountPrinter(trace, judge.verdicts, loaded.tokenizer, path)
     reader_left: BrokenPipeError | None = None
     try:
         with _ctrl_c_sets(cancel := threading.Event()):

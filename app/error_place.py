@@ -3,6 +3,7 @@
 from core.errors import CoreError, DeviceError, FaultError, ModelError, SpecError
 
 _WORDS = (
+    ("policy '", "policy"),
     ("prompt", "prompt"),
     ("token id", "prompt"),
     ("surrogate", "prompt"),
@@ -12,7 +13,6 @@ _WORDS = (
     ("chunk", "chunk"),
     ("temperature", "temperature"),
     ("seed", "seed"),
-    ("policy", "policy"),
     ("dtype", "dtype"),
 )
 """A word of the message, and the field it points to; the first that occurs decides."""

@@ -30,6 +30,7 @@ class Garbage(QObject):
     def stop(self) -> None:
         """Let Python collect again."""
         self._timer.stop()
+        gc.unfreeze()
         gc.enable()
 
     def spare_what_is_there(self) -> None:

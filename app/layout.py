@@ -38,8 +38,8 @@ def arrange(window: QMainWindow, panels: Sequence[Dock], docks: Sequence[Readout
     centre = [dock for dock in docks if dock.spec.area == "centre"]
     bottom = [dock for dock in docks if dock.spec.area == "bottom"]
     for dock in (*panels, *docks):
-        window.removeDockWidget(dock)
         dock.setFloating(False)
+        window.removeDockWidget(dock)
     window.addDockWidget(_AREA, panels[0])
     _split(window, [panels[0], *bottom], _DOWN)
     _split(window, [panels[0], *centre[:1]], _ACROSS)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from PySide6.QtCore import QSize, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QPalette, QShowEvent
+from PySide6.QtGui import QCloseEvent, QPaintEvent, QPalette, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QToolBar, QWidget
 
 from app.about import about_box
@@ -38,7 +38,7 @@ FULL = f"Full: with every number (*{SUFFIX})"
 class MainWindow(QMainWindow):
     """The one window."""
 
-    closed = Signal()
+    first_painted = Signal()
     settled = Signal()
 
     def __init__(
@@ -53,6 +53,7 @@ class MainWindow(QMainWindow):
         self.control = control
         self._theme = theme
         self._preferences = preferences
+        self._is_painted = False
         self.setWindowTitle("kvscope")
         self.setWindowIcon(icon("kvscope", theme))
         self.setMinimumSize(*LEAST_SIZE)
@@ -89,7 +90,13 @@ class MainWindow(QMainWindow):
         self._preferences.keep_window(self.saveGeometry(), self.saveState(layout_version()))
         self._preferences.save()
         super().closeEvent(event)
-        self.closed.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Tell when the window can be seen for the first time."""
+        super().paintEvent(event)
+        if not self._is_painted:
+            self._is_painted = True
+            self.first_painted.emit()
 
     @Slot(object)
     def show_notice(self, notice: Notice) -> None:

@@ -99,6 +99,10 @@ class SettingsPanel(QWidget):
         """Whether there is a field of this name."""
         return place in self._errors
 
+    def error_labels(self) -> tuple[QLabel, ...]:
+        """Where errors are shown, each under its field."""
+        return tuple(self._errors.values())
+
     @Slot()
     def clear_errors(self) -> None:
         """The settings are used: nothing is wrong with them."""

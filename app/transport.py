@@ -99,6 +99,11 @@ class StepBar(QWidget):
         for label in self._signs:
             row.addWidget(label)
 
+    @property
+    def text(self) -> str:
+        """The sentence that is shown, whole."""
+        return self._text.full_text
+
     def say(self, text: str) -> None:
         """Show a sentence in place of a step."""
         self._text.set_full_text(text)

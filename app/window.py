@@ -90,8 +90,11 @@ def _show(application: QApplication, options: WindowOptions, draft: Draft) -> in
     window = MainWindow(control, DOCKS, theme, preferences)
     PlainKeys(application, window)
     reporter.reported.connect(window.show_notice, Qt.ConnectionType.QueuedConnection)
+    steps = _first_steps(options)
+    window.first_painted.connect(
+        lambda: control.begin(*steps, file=options.file), Qt.ConnectionType.QueuedConnection
+    )
     window.show()
-    control.begin(*_first_steps(options), file=options.file)
     status = application.exec()
     reporter.uninstall()
     if not control.close(CLOSE_LIMIT_MS):

@@ -200,9 +200,10 @@ class _LayerFields:
     def _is_visible_right(self) -> bool:
         mask = self._record.plan.mask[self._new]
         for seen, right in zip(mask, self._readable, strict=True):
-            tokens = np.sort(self._record.row_token[seen])
-            n_without = int((tokens == ABSENT).sum())
-            if n_without != self._reference.n_loose or tuple(tokens[n_without:].tolist()) != right:
+            rows = self._record.row_token[seen]
+            tokens = rows[rows != ABSENT]
+            n_without = len(rows) - len(tokens)
+            if n_without != self._reference.n_loose or tuple(tokens.tolist()) != right:
                 return False
         return True
 

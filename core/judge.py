@@ -285,16 +285,21 @@ def _sees_what_it_may(record: StepRecord) -> bool:
 
 def _largest_gap(logits: FloatArray, reference: FloatArray) -> float:
     """The largest error; infinite or NaN where the engine has what the reference has not."""
-    gap = np.abs(logits - reference)
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(logits - reference)
     gap[logits == reference] = 0.0  # the same infinity
     gap[np.isnan(logits) & np.isnan(reference)] = 0.0
     return float(gap.max())
 
 
 def _kl(reference: FloatArray, logits: FloatArray) -> float:
-    """Kullback-Leibler divergence in nats, from the reference to the engine."""
-    right, mine = _log_softmax(reference), _log_softmax(logits.astype(np.float64))
-    return float((np.exp(right) * (right - mine)).sum())
+    """Kullback-Leibler divergence in nats, from the reference to the engine.
+
+    NaN where the engine's logits are no distribution.
+    """
+    with np.errstate(invalid="ignore"):
+        right, mine = _log_softmax(reference), _log_softmax(logits.astype(np.float64))
+        return float((np.exp(right) * (right - mine)).sum())
 
 
 def _log_softmax(logits: FloatArray) -> FloatArray:

@@ -129,9 +129,10 @@ class OwnText:
         first = record.token_index[0] + record.n_skipped - record.n_recomputed
         n = len(record.readable)
         is_refilled = record.ledger.origin == first and first > newest.start
-        if is_refilled or first < newest.start:
+        stop = newest.start + len(newest.token_ids)
+        if is_refilled or not newest.start <= first <= stop:
             self.passages.append(OwnPassage(first))
-        elif first < newest.start + len(newest.token_ids):
+        elif first < stop:
             self.passages.append(newest.cut(first - newest.start))
         place = OwnPlace(len(self.passages) - 1, first - self.passages[-1].start, n)
         self._extend(self.passages[-1], record, n)

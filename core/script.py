@@ -91,7 +91,7 @@ class Script:
             self._failed(task, record)
         elif isinstance(task, Rollback):
             del self._text[-task.n :]
-            self._pending = record.next_token
+            self._pending, self._is_forced = record.next_token, True
         elif not isinstance(task, Probe):
             self._text = [] if self._starts_text(task) else self._text
             self._text.extend(record.token_ids)

@@ -115,8 +115,12 @@ class Session:
 
     def _force_ids_with(self, step: int, token: int) -> tuple[int | None, ...]:
         """The spec's forced tokens, with `token` for the one read in `step`."""
-        if self.trace.records[step].phase != "decode":
-            raise SpecError(f"step {step} read no chosen token; choose a decode step")
+        is_chosen = step > 0 and any(at == step - 1 for at, _ in self._script.generated)
+        if self.trace.records[step].phase != "decode" or not is_chosen:
+            raise SpecError(
+                f"step {step} read no token that the step before it chose; "
+                "choose a decode step that follows a computed one"
+            )
         n_before = sum(at < step for at, _ in self._script.generated)
         forced = list(self.trace.spec.force_ids)
         forced.extend([None] * (n_before - len(forced)))

@@ -121,6 +121,7 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         """Raise SpecError on a setting that cannot be used, whatever the model."""
+        _check_kinds(self)
         _check_numbers(self)
         _check_policy(self)
         _check_ids(self.prompt_ids)
@@ -198,6 +199,17 @@ def _request(value: Mapping[str, Any]) -> Request:
 
 def _is_int(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _check_kinds(spec: RunSpec) -> None:
+    for name in ("model", "device"):
+        value: object = getattr(spec, name)
+        if not isinstance(value, str):
+            raise SpecError(f"{name} is {value!r}; it must be a name")
+    if not isinstance(spec.reassign_positions, bool):  # pyright: ignore[reportUnnecessaryIsInstance]  # a file may say anything
+        raise SpecError(
+            f"reassign_positions is {spec.reassign_positions!r}; it must be true or false"
+        )
 
 
 def _check_numbers(spec: RunSpec) -> None:

@@ -273,4 +273,3 @@ class Engine:
             next_token=None,
             is_forced=False,
         )
-

@@ -98,6 +98,7 @@ class Planner:
             is_inside = read_rows < self._n_rows
             view_slots, read_rows = view_slots[is_inside], read_rows[is_inside]
         key, key_position_ids = ledger.claims_for(view_slots)
+        read_at = self._numbering.read_position_ids(query, key)
         readable = allowed if key is ledger.token_index else self._allowed(query, key)
         return LayerPlan(
             position_ids=position_ids,
@@ -108,5 +109,5 @@ class Planner:
             view_position_ids=frozen(key_position_ids),
             mask=frozen(seams.causal_mask(query, key, readable)),
             write_position_ids=self._numbering.write_position_ids(position_ids),
-            read_position_ids=self._numbering.read_position_ids(query, key),
+            read_position_ids=None if read_at is None else frozen(read_at),
         )

@@ -141,7 +141,7 @@ class FakeBackend:
 
     def session(self, spec: RunSpec, loaded: object) -> FakeSession:
         self.specs.append(spec)
-        return FakeSession(spec, self.room, self.before_step)
+        return FakeSession(spec, self.room, lambda step: self.before_step(step))
 
     def clean_session(self, spec: RunSpec, loaded: object) -> FakeSession:
         return FakeSession(replace(spec, faults=()), self.room, _nothing)

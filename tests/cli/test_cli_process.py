@@ -1,6 +1,7 @@
 """The commands as a shell sees them: a few only, since each of them starts Python anew."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -18,7 +19,12 @@ def kvscope(*arguments: str) -> list[str]:
 
 def started(*arguments: str) -> subprocess.Popen:
     return subprocess.Popen(  # noqa: S603  (our own interpreter and code)
-        kvscope(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+        kvscope(*arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONUNBUFFERED": ""},  # as in a shell: output is held back
     )
 
 

@@ -270,7 +270,13 @@ def test_the_account_names_the_first_wrong_step_in_words(run_text):
     assert "First wrong step: 1 (decode). Wrong there: policy, logits." in text
     assert "What differs first: position ids: 0; right would be: 7." in text
     assert "Logits first wrong: step 1, by " in text
-    assert "--step 1 opens that step" in text
+    assert "kvscope FILE.kvtrace --step 1 shows them in the window." in text
+
+
+def test_the_account_names_the_file_that_was_written(run_text, tmp_path):
+    path = tmp_path / "run.kvtrace"
+    _, text = run_text(*TINY, *SEVEN, "--steps", "1", "--trace", str(path))
+    assert f"kvscope {path} shows every number in the window." in text
 
 
 def test_the_account_says_where_a_row_is_wrong(run_text):

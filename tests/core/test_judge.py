@@ -268,9 +268,7 @@ def test_a_reset_that_keeps_the_count_shows_in_the_new_text():
 
 
 def test_a_reset_that_keeps_the_rows_shows_in_the_new_text():
-    spec = spec_for(
-        "rope", capacity=12, requests=(Prefill((1, 2)), NewPrompt((3, 4)), Decode())
-    )
+    spec = spec_for("rope", capacity=12, requests=(Prefill((1, 2)), NewPrompt((3, 4)), Decode()))
     found = _broken(spec, reset=lambda ledger: replace(ledger, seen=0))
     assert _letters(found.policy) == "rWW"
     assert _first(found)[:2] == (1, "length")
@@ -445,9 +443,7 @@ def test_a_row_without_a_token_is_found(right, layer):
 def test_a_new_row_that_is_not_what_the_reference_computes_is_found(right, layer, name):
     rows = getattr(right.trace.records[STEP].layers[layer], name).copy()
     rows[1, 0, 3] += 1e-6
-    found = judge_again(
-        with_layer(right.trace, STEP, layer, **{name: frozen(rows)}), tiny("rope")
-    )
+    found = judge_again(with_layer(right.trace, STEP, layer, **{name: frozen(rows)}), tiny("rope"))
     # Every step that reads the row is wrong; the window holds it to the end of the run.
     n = len(right.verdicts)
     assert found.wrong_steps == list(range(STEP, n))
@@ -621,12 +617,13 @@ def test_update_gives_the_new_verdicts_only():
 
 
 def test_rows_of_a_probe_count_from_the_step_after_it_also_in_one_batch():
-    spec = spec_for("rope", capacity=12, requests=(Prefill((1, 2, 3)), Decode(), Probe(1, 1), Decode()))
-    assert judged(spec).mechanism == ["right"] * 4
+    requests = (Prefill((1, 2, 3)), Decode(), Probe(1, 1), Decode())
+    assert judged(spec_for("rope", capacity=12, requests=requests)).mechanism == ["right"] * 4
 
 
 def test_a_refused_new_prompt_forgets_the_rows_of_a_probe():
-    requests = (Prefill((1, 2)), Rollback(2), Probe(1, 1), NewPrompt((1, 2, 3, 4, 5)), Prefill((7, 8)))
+    refused = NewPrompt((1, 2, 3, 4, 5))
+    requests = (Prefill((1, 2)), Rollback(2), Probe(1, 1), refused, Prefill((7, 8)))
     assert judged(spec_for("rope", capacity=4, requests=requests)).wrong_steps == []
 
 

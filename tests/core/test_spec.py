@@ -205,7 +205,10 @@ def test_what_json_leaves_out_has_its_default():
         pytest.param({"model": "m", "prompt_ids": [1], "device": None}, id="no device"),
         pytest.param(
             {
-                "model": "m", "prompt_ids": [1], "policy": "sinks", "sinks": 1,
+                "model": "m",
+                "prompt_ids": [1],
+                "policy": "sinks",
+                "sinks": 1,
                 "reassign_positions": "no",
             },
             id="not yes or no",

@@ -62,10 +62,10 @@ def _largest_errors(spec: RunSpec, loaded: LoadedModel) -> dict[str, float]:
     runs: dict[int, ReferenceRun] = {}
     for record, step in zip(records, expected, strict=True):
         if step.passage_id not in runs:
-            runs[step.passage_id] = reference.forward(
-                oracle.passage(step.passage_id), detail=True
-            )
+            runs[step.passage_id] = reference.forward(oracle.passage(step.passage_id), detail=True)
         right, row, n_rows = runs[step.passage_id], step.row, len(record.readable)
+        assert row is not None
+        assert record.logits is not None
         new = slice(row - n_rows + 1, row + 1)
         compare("logits", record.logits, right.logits[row])
         for number, layer in enumerate(record.layers):
@@ -109,7 +109,7 @@ def _multiple(band: float, dtype: str) -> float:
     return band / EPS[dtype]
 
 
-@pytest.mark.parametrize("dtype", DTYPE_NAMES)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_logits_of_correct_runs_stay_below_half_of_the_band(dtype):
     assert _measured(dtype)["logits"] < _multiple(logits_band(dtype, np.ones(1)), dtype) / 2
 
@@ -125,9 +125,7 @@ def test_values_inside_the_layers_of_correct_runs_stay_below_half_of_the_band(fi
 def test_twelve_layers_of_random_weights_still_fit_the_bands(dtype, scheme):
     choose = random.Random(3)
     ids = tuple(choose.randrange(256) for _ in range(60))
-    found = _largest_errors(
-        RunSpec(f"tiny-{scheme}", ids, steps=6, dtype=dtype), _deep(scheme)
-    )
+    found = _largest_errors(RunSpec(f"tiny-{scheme}", ids, steps=6, dtype=dtype), _deep(scheme))
     assert found.pop("logits") < _multiple(logits_band(dtype, np.ones(1)), dtype)
     assert max(found.values()) < _multiple(field_band(dtype, np.ones(1)), dtype)
 

@@ -98,7 +98,8 @@ def test_rows_as_read_are_unrotated_where_positions_are_reassigned(scheme):
 @pytest.mark.parametrize("policy", ["window", "refuse"])
 @pytest.mark.parametrize("fault", ["store-row-zero", "store-alias-in", "mask-unwritten"])
 def test_rows_as_read_survive_rollbacks_on_a_broken_buffer(fault, policy, scheme):
-    requests = (Prefill(SEVEN_IDS), *[Decode()] * 3, Rollback(2), Decode(), NewPrompt((4, 5)), Decode())
+    back = Rollback(2), Decode(), NewPrompt((4, 5)), Decode()
+    requests = (Prefill(SEVEN_IDS), *[Decode()] * 3, *back)
     capacity = 12 if policy == "refuse" else 9
     spec = spec_for(
         scheme, policy=policy, capacity=capacity, requests=requests, faults=(FaultUse(fault),)

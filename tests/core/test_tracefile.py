@@ -134,6 +134,17 @@ def test_a_small_file_is_small(plain, plain_file, tmp_path):
     assert path.stat().st_size < plain_file.stat().st_size / 20
 
 
+def test_a_small_file_whose_lists_differ_in_length_is_refused(plain, tmp_path):
+    path = tmp_path / "small.kvtrace"
+    save_trace(path, plain.trace, full=False)
+    document = json.loads(read_container(path)[0])
+    for name in ("token_ids", "digests", "top_logits"):
+        shorter = changed_at(document, ("runs", 0, name), document["runs"][0][name][:-1])
+        write_container(path, json.dumps(shorter), {})
+        with pytest.raises(TraceError, match=r"lists belong to \[3, 4\] steps"):
+            open_trace(path)
+
+
 def small_with(plain: Judged, folder: Path, **changes):
     """A small file of the run whose account of it is changed."""
     path = folder / "changed.kvtrace"

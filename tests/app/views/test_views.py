@@ -113,6 +113,12 @@ def colours(image: QImage) -> set[int]:
     return set(np.unique(np.frombuffer(kept.constBits(), np.uint32)).tolist())
 
 
+def is_near(pixel: int, colour: QColor) -> bool:
+    """Whether it is the colour, or one that the edge of a letter mixed from it."""
+    found = QColor(pixel)
+    return found.saturation() > 150 and abs(found.hue() - colour.hue()) < 8
+
+
 def place_of(readout_columns: int, canvas: Canvas, column: int, y: int) -> QPoint:
     ruler = SlotRuler(canvas.width(), readout_columns)
     return QPoint(int(ruler.left(column) + ruler.column_px / 2), y)
@@ -156,6 +162,15 @@ def test_what_is_wrong_is_painted_in_alarm(
 ) -> None:
     image = canvas_of(shown(part, view_of(*CASES[case]), theme=theme)).grab().toImage()
     assert theme.alarm.rgb() in colours(image)
+
+
+def test_a_wrong_step_without_logits_has_a_sign_in_alarm(shown: MakeView) -> None:
+    """Step 7, the rollback, is wrong too, but not the first, and has no error to draw."""
+    view = view_of(*CASES["cap-counter-first"])
+    image = canvas_of(shown("timeline", view, (1000, 160))).grab().toImage()
+    wrong, right = (image.copy(82 + 36 * step + 4, 0, 28, image.height()) for step in (7, 4))
+    assert any(is_near(pixel, LIGHT.alarm) for pixel in colours(wrong))
+    assert not any(is_near(pixel, LIGHT.alarm) for pixel in colours(right))
 
 
 @pytest.mark.parametrize("case", ["first step", "decode", "window", "sinks", "ranks", "probe"])

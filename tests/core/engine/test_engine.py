@@ -361,7 +361,7 @@ def test_scores_of_a_record_are_its_queries_times_the_keys_that_were_read():
         assert np.allclose(layer.scores, right, atol=1e-13)
 
 
-class Asked(Exception):
+class AskedError(Exception):
     """A seam was asked."""
 
 
@@ -395,10 +395,10 @@ def test_the_engine_asks_every_seam(name):
 @pytest.mark.parametrize("name", ["overflow", "admit", "next_slots", "slot_mapping", "store"])
 def test_a_probe_asks_the_seams_of_an_append(name):
     def refuse_to_answer(*_):
-        raise Asked
+        raise AskedError
 
     engine = ByHand("rope", 8, seams=replace(CORRECT, **{name: refuse_to_answer})).engine
-    with pytest.raises(Asked):
+    with pytest.raises(AskedError):
         engine.step(_probe("rope", 1, 1))
 
 

@@ -173,6 +173,7 @@ def test_keys_numbered_by_rank_are_stored_unrotated():
 def test_each_query_gives_each_key_its_rank_among_those_it_reads():
     # Capacity 4, one sink: token 5 reads 0 3 4 5, token 6 reads 0 4 5 6.
     read_at = ByRank(4, 1).read_position_ids(as_ids([5, 6]), as_ids([0, 3, 4, 5, 6]))
+    assert read_at is not None
     assert read_at[0, [0, 1, 2, 3]].tolist() == [0, 1, 2, 3]
     assert read_at[1, [0, 2, 3, 4]].tolist() == [0, 1, 2, 3]
 
@@ -188,9 +189,10 @@ def test_ranks_of_the_readable_keys_are_zero_to_length_minus_one(capacity, sinks
     for token in range(20):
         keys = np.arange(token + 1)
         readable = keys[window.allows(np.array(token), keys)]
-        read_at = numbering.read_position_ids(as_ids([token]), readable)[0]
-        assert read_at.tolist() == list(range(len(readable)))
-        assert numbering.query_position_ids(as_ids([token]))[0] == read_at[-1]
+        read_at = numbering.read_position_ids(as_ids([token]), readable)
+        assert read_at is not None
+        assert read_at.tolist() == [list(range(len(readable)))]
+        assert numbering.query_position_ids(as_ids([token]))[0] == read_at[0, -1]
 
 
 def test_after_commit_the_kept_tokens_are_numbered_from_zero():

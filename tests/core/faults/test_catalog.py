@@ -38,9 +38,7 @@ def _letters(verdicts):
 
 
 def _shown(fault_id, scheme, **settings):
-    return judged(
-        scenario_spec(BY_ID[fault_id].shows_in, scheme, FaultUse(fault_id), **settings)
-    )
+    return judged(scenario_spec(BY_ID[fault_id].shows_in, scheme, FaultUse(fault_id), **settings))
 
 
 def test_the_catalogue_holds_the_eight_faults():

@@ -115,6 +115,12 @@ def test_no_verdict_is_wrong_whatever_is_asked(spec: RunSpec):
 
 @few
 @given(mixed_specs("float32", "bfloat16", "float16"))
+# The engine's error is large and that of a forward without a cache happens to be small.
+@example(
+    RunSpec(
+        "tiny-rope", (95, 142, 19), capacity=2, dtype="float16", policy="window", chunk=1, steps=0
+    )
+)  # fmt: skip
 def test_no_verdict_is_wrong_in_smaller_number_types(spec: RunSpec):
     _nothing_is_wrong(judged(spec))
 

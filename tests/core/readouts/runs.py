@@ -26,6 +26,10 @@ REPREFILL = replace(PLAIN, policy="reprefill", capacity=8)
 CHUNKED = replace(PLAIN, chunk=3)
 FORCED = replace(PLAIN, force_ids=(None, 65))
 LONG = replace(PLAIN, prompt_ids=tuple(range(100, 250)), steps=0, capacity=160)
+SKIPPED = replace(
+    REPREFILL, steps=0, requests=(Prefill(PROMPT_IDS), NewPrompt(tuple(range(65, 77))), Decode())
+)
+"""A new text of twelve tokens for eight slots: the first four are never computed."""
 NOTHING = replace(PLAIN, steps=0, capacity=4, requests=(Prefill(PROMPT_IDS),))
 FULL = replace(PLAIN, steps=6)
 ROLLED_BACK = replace(

@@ -14,6 +14,7 @@ from tests.core.readouts.runs import (
     REPREFILL,
     ROLLED_BACK,
     ROPE,
+    SKIPPED,
     WINDOW,
     view_of,
     with_fault,
@@ -147,3 +148,8 @@ def test_only_the_newest_rows_of_a_long_text_are_shown() -> None:
     recorded = view.records[0].layers[0].weights[0]
     assert np.array_equal(readout.by_token.weights, recorded[150 - ENLARGED_ROWS :])
     assert np.array_equal(readout.atlas[0, 0, -1], weight_codes(recorded[-1]))
+
+
+def test_a_new_text_without_its_first_tokens_does_not_show_the_old_one() -> None:
+    readout = attention_readout(view_of(SKIPPED, 1))
+    assert [query.token_index for query in readout.queries] == list(range(4, 12))

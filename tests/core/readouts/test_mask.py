@@ -12,6 +12,7 @@ from tests.core.readouts.runs import (
     REPREFILL,
     ROLLED_BACK,
     SINKS,
+    SKIPPED,
     WINDOW,
     pending_view_of,
     view_of,
@@ -136,3 +137,11 @@ def test_layers_with_another_mask_are_not_named_alike() -> None:
     assert mask_readout(view_of(spec, 1, layer=0)).layers_alike == (0, 2)
     assert mask_readout(view_of(spec, 1, layer=3)).layers_alike == (1, 3)
     assert mask_readout(view_of(spec, 1, layer=0)).sentence == "sees 8 of 8: positions 0–7"
+
+
+def test_tokens_that_were_never_computed_are_no_queries() -> None:
+    readout = mask_readout(view_of(SKIPPED, 1))
+    assert [query.token_index for query in readout.queries] == list(range(4, 12))
+    assert readout.is_judged.all()
+    assert np.array_equal(readout.expected, np.tri(8, dtype=bool))
+    assert readout.sentence == "sees 8 of 8: tokens 4–11"

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from core.readouts.tokens import TokenCell, tokens_readout
 from tests.core.readouts.runs import (
     CHUNKED,
@@ -103,3 +105,22 @@ def test_the_sentence_says_what_would_be_right() -> None:
         f"decode: reads ‘{readout.run[7].text}’ at token 7; predicts ‘{readout.run[8].text}’; "
         f"right would be ‘{readout.right[-1].text}’"
     )
+
+
+def test_another_choice_within_rounding_is_not_wrong() -> None:
+    view = view_of(with_fault(PLAIN, "mask-top-left"), 1)
+    verdict = view.verdicts[1]
+    assert verdict.logits is not None
+    assert tokens_readout(view).run[-1].is_wrong
+    close = replace(verdict, logits=replace(verdict.logits, standing="rounding"))
+    view = replace(view, verdicts={**view.verdicts, 1: close})
+    assert not tokens_readout(view).run[-1].is_wrong
+
+
+def test_a_forced_token_is_nobodys_wrong_choice() -> None:
+    view = view_of(with_fault(FORCED, "mask-top-left"), 1)
+    record, verdict = view.records[1], view.verdicts[1]
+    assert verdict.logits is not None
+    assert record.predicted != verdict.logits.reference_token
+    assert record.next_token == 65
+    assert not tokens_readout(view).run[-1].is_wrong

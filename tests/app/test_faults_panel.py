@@ -1,0 +1,92 @@
+"""The list of faults: ticks, combinations, search."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPushButton
+
+from app.faults_panel import FaultsPanel
+from app.theme import LIGHT
+from core.faults.catalog import COMBINATIONS, FAULTS
+
+
+@pytest.fixture
+def panel(qtbot) -> FaultsPanel:
+    made = FaultsPanel(LIGHT)
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def item(panel: FaultsPanel, fault_id: str) -> QListWidgetItem:
+    listed = panel.findChild(QListWidget)
+    items = [listed.item(row) for row in range(listed.count())]
+    return next(found for found in items if found.toolTip().startswith(fault_id + "\n"))
+
+
+def tick(panel: FaultsPanel, fault_id: str, *, is_on: bool = True) -> None:
+    state = Qt.CheckState.Checked if is_on else Qt.CheckState.Unchecked
+    item(panel, fault_id).setCheckState(state)
+
+
+def is_ticked(panel: FaultsPanel, fault_id: str) -> bool:
+    return item(panel, fault_id).checkState() == Qt.CheckState.Checked
+
+
+def test_every_fault_and_combination_is_listed_with_title_and_symptom(panel):
+    for fault in FAULTS:
+        listed = item(panel, fault.id)
+        assert listed.text() == fault.title
+        assert fault.symptom in listed.toolTip()
+    for name, members in COMBINATIONS.items():
+        assert all(member in item(panel, name).toolTip() for member in members)
+
+
+def test_a_tick_is_told_with_all_that_are_on(qtbot, panel):
+    tick(panel, "mask-top-left")
+    with qtbot.waitSignal(panel.ticked) as told:
+        tick(panel, "pos-restart")
+    assert told.args[0] == ("pos-restart", "mask-top-left")
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_a_combination_ticks_its_members_and_takes_them_away(qtbot, panel, name):
+    with qtbot.waitSignal(panel.ticked) as told:
+        tick(panel, name)
+    assert set(told.args[0]) == set(COMBINATIONS[name])
+    with qtbot.waitSignal(panel.ticked) as told:
+        tick(panel, name, is_on=False)
+    assert told.args[0] == ()
+
+
+def test_a_combination_is_ticked_when_all_its_members_are(panel):
+    tick(panel, "pos-restart")
+    assert not is_ticked(panel, "both-bugs")
+    tick(panel, "mask-top-left")
+    assert is_ticked(panel, "both-bugs")
+    tick(panel, "pos-restart", is_on=False)
+    assert not is_ticked(panel, "both-bugs")
+
+
+def test_showing_faults_is_no_tick(qtbot, panel):
+    with qtbot.assertNotEmitted(panel.ticked):
+        panel.show_faults(("both-bugs",))
+    assert panel.ids == ("pos-restart", "mask-top-left")
+
+
+def test_search_looks_in_id_title_and_symptom(panel):
+    search = panel.findChild(QLineEdit)
+    for text, expected in [
+        ("row 0", {"mask-top-left", "store-row-zero"}),
+        ("CAP-", {"cap-early", "cap-counter-first", "interview-class"}),
+        ("no such thing", set()),
+    ]:
+        search.setText(text)
+        ids = [*(fault.id for fault in FAULTS), *COMBINATIONS]
+        assert {fault_id for fault_id in ids if not item(panel, fault_id).isHidden()} == expected
+
+
+def test_the_scenario_of_the_chosen_fault_can_be_asked_for(qtbot, panel):
+    panel.findChild(QListWidget).setCurrentItem(item(panel, "cap-early"))
+    with qtbot.waitSignal(panel.scenario_wanted) as told:
+        panel.findChild(QPushButton).click()
+    assert told.args == ["cap-early"]

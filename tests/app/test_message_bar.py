@@ -1,0 +1,54 @@
+"""One line above the panels."""
+
+import pytest
+from PySide6.QtWidgets import QApplication, QPushButton
+
+from app.message_bar import MessageBar
+from app.notice import Notice, Offer
+from app.theme import LIGHT
+
+
+@pytest.fixture
+def bar(qtbot) -> MessageBar:
+    made = MessageBar(LIGHT)
+    qtbot.addWidget(made)
+    return made
+
+
+def button(bar: MessageBar, text: str) -> QPushButton:
+    return next(found for found in bar.findChildren(QPushButton) if found.text() == text)
+
+
+def test_the_newest_notice_is_shown(bar):
+    bar.show_notice(Notice("first"))
+    bar.show_notice(Notice("second"))
+    assert (bar.text, bar.isVisible()) == ("second", True)
+    bar.clear_notice()
+    assert (bar.text, bar.isVisible()) == ("", False)
+
+
+def test_the_same_fault_again_is_counted(bar):
+    for _ in range(3):
+        bar.show_notice(Notice("it broke", "trace"))
+    assert bar.text == "it broke  (3 times)"
+
+
+def test_a_report_has_the_details_and_the_versions(bar):
+    bar.show_notice(Notice("it broke", "Traceback of it"))
+    button(bar, "Copy report").click()
+    report = QApplication.clipboard().text()
+    assert "it broke" in report
+    assert "Traceback of it" in report
+    assert "torch" in report
+
+
+def test_an_offer_is_taken_once_and_the_line_goes(bar):
+    taken: list[int] = []
+    bar.show_notice(Notice("hidden here", offer=Offer("Show it", lambda: taken.append(1))))
+    button(bar, "Show it").click()
+    assert (taken, bar.isVisible()) == ([1], False)
+
+
+def test_a_notice_without_details_has_no_report(bar):
+    bar.show_notice(Notice("a choice"))
+    assert not button(bar, "Copy report").isVisible()

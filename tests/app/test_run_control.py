@@ -1,0 +1,196 @@
+"""Commands and their answers, with an engine of no weight in the real thread."""
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from app.draft import Draft
+from app.notice import Notice
+from app.run_control import RunControl
+from tests.app.fakes import FakeBackend
+
+DRAFT = Draft("learned", "ab")
+
+
+class Desk:
+    """A control with its backend and what it said."""
+
+    def __init__(self, qtbot) -> None:
+        self.backend = FakeBackend()
+        self.control = RunControl(lambda: self.backend, DRAFT)
+        self.notices: list[Notice] = []
+        self.misfits: list = []
+        self.control.noticed.connect(self.notices.append)
+        self.control.misfit.connect(self.misfits.append)
+        self._qtbot = qtbot
+
+    def do(self, act: Callable[[], None]) -> None:
+        """Act, and wait until everything that was asked for is there."""
+        with self._qtbot.waitSignal(self.control.rested):
+            act()
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The step looked at, and how many there are."""
+        return self.control.cursor.selection.step, self.control.cursor.n_records
+
+
+@pytest.fixture
+def desk(qtbot) -> Iterator[Desk]:
+    """A desk with a run of one step."""
+    made = Desk(qtbot)
+    made.do(lambda: made.control.begin(1, "newest", None))
+    yield made
+    assert made.control.close(5000)
+
+
+def test_the_first_run_shows_its_prefill(desk):
+    assert desk.place == (0, 1)
+    assert desk.control.situation().is_ready
+
+
+def test_forward_past_the_newest_step_asks_for_one(desk):
+    desk.do(desk.control.forward)
+    assert desk.place == (1, 2)
+
+
+def test_forward_inside_the_run_asks_for_nothing(desk, qtbot):
+    desk.do(desk.control.forward)
+    desk.control.back()
+    with qtbot.assertNotEmitted(desk.control.rested):
+        desk.control.forward()
+    assert desk.place == (1, 2)
+
+
+def test_ten_steps_on_makes_those_that_are_missing(desk):
+    desk.do(desk.control.jump_on)
+    assert desk.place == (10, 11)
+    desk.control.go_to(7)
+    desk.do(desk.control.jump_on)
+    assert desk.place == (17, 18)
+
+
+def test_tenths_of_a_run(desk):
+    desk.do(desk.control.jump_on)
+    steps = []
+    for tenth in (0, 5, 9):
+        desk.control.go_to_tenth(tenth)
+        steps.append(desk.place[0])
+    assert steps == [0, 5, 9]
+
+
+def test_every_step_is_judged_when_the_engine_rests(desk):
+    desk.do(desk.control.jump_on)
+    assert desk.control.situation().is_judged
+
+
+def test_another_setting_runs_as_many_steps_and_keeps_the_place(desk):
+    desk.do(desk.control.jump_on)
+    desk.control.go_to(4)
+    desk.do(lambda: desk.control.set_up(Draft("learned", "ab", capacity=9)))
+    assert desk.place == (4, 11)
+    assert desk.backend.specs[-1].capacity == 9
+
+
+def test_another_setting_keeps_the_faults(desk):
+    desk.do(lambda: desk.control.set_faults(("pos-restart",)))
+    desk.do(lambda: desk.control.set_up(Draft("learned", "ab", capacity=9)))
+    assert [use.id for use in desk.backend.specs[-1].faults] == ["pos-restart"]
+
+
+def test_a_ticked_fault_leads_to_its_first_wrong_step(desk):
+    desk.do(desk.control.jump_on)
+    desk.do(lambda: desk.control.set_faults(("pos-restart",)))
+    assert desk.place == (3, 11)
+    assert desk.control.cursor.first_wrong == 3
+
+
+def test_a_fault_that_does_not_show_here_offers_the_run_that_shows_it(desk):
+    desk.do(lambda: desk.control.set_faults(("pos-restart",)))
+    assert desk.place == (0, 1)
+    assert "nothing is wrong in its one step" in desk.notices[-1].text
+    offer = desk.notices[-1].offer
+    assert offer is not None
+    desk.do(offer.take)
+    assert desk.place == (3, 6)
+
+
+def test_taking_the_last_fault_away_says_nothing(desk):
+    desk.do(lambda: desk.control.set_faults(("pos-restart",)))
+    desk.notices.clear()
+    desk.do(lambda: desk.control.set_faults(()))
+    assert (desk.notices, desk.backend.specs[-1].faults) == ([], ())
+
+
+def test_the_scenario_of_a_combination_has_all_its_faults(desk):
+    desk.do(lambda: desk.control.show_fault("both-bugs"))
+    ids = [use.id for use in desk.backend.specs[-1].faults]
+    assert ids == ["pos-restart", "mask-top-left"]
+
+
+def test_settings_that_cannot_be_used_leave_the_run_as_it_was(desk):
+    desk.do(desk.control.forward)
+    desk.do(lambda: desk.control.set_up(Draft("missing", "ab")))
+    assert [(failed.place, failed.details) for failed in desk.misfits] == [("model", None)]
+    assert desk.place == (1, 2)
+    desk.do(desk.control.forward)
+    assert desk.place == (2, 3)
+
+
+def test_of_two_edits_in_a_row_the_second_counts(desk):
+    def edit_twice() -> None:
+        desk.control.set_up(Draft("learned", "ab", capacity=9))
+        desk.control.set_up(Draft("learned", "ab", capacity=5))
+
+    desk.do(edit_twice)
+    assert desk.backend.specs[-1].capacity == 5
+    assert desk.control.cursor.view().spec.capacity == 5
+
+
+def test_stop_ends_a_long_way_in_the_middle(desk):
+    is_on_the_way = threading.Event()
+    may_go_on = threading.Event()
+
+    def wait(step: int) -> None:
+        if step == 5:
+            is_on_the_way.set()
+            may_go_on.wait(5)
+
+    desk.backend.before_step = wait
+
+    def start_and_stop() -> None:
+        desk.control.jump_on()
+        assert is_on_the_way.wait(5)
+        desk.control.stop()
+        may_go_on.set()
+
+    desk.do(start_and_stop)
+    assert desk.place == (5, 6)
+    assert desk.control.situation().end is None
+
+
+def test_playing_into_a_full_cache_stops_there_and_says_why(desk, qtbot):
+    desk.backend.room = 3
+    desk.control.cursor.changed.connect(desk.control.player.painted)
+    desk.do(desk.control.restart)
+    desk.control.player.set_speed(64)
+    with qtbot.waitSignal(desk.control.player.stopped):
+        desk.control.play_or_pause()
+    assert desk.place == (3, 4)
+    assert desk.control.situation().end == "refused"
+
+
+def test_restart_goes_back_to_one_step(desk):
+    desk.do(desk.control.jump_on)
+    desk.do(desk.control.restart)
+    assert desk.place == (0, 1)
+
+
+def test_a_run_asked_for_before_the_engine_is_there_is_made_when_it_is(qtbot):
+    desk = Desk(qtbot)
+    desk.control.set_up(Draft("learned", "ab", capacity=3))
+    desk.do(lambda: desk.control.begin(4, "newest", 2))
+    assert desk.backend.specs[-1].capacity == 3
+    assert desk.place == (2, 4)
+    assert desk.control.close(5000)

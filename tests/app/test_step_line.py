@@ -1,0 +1,128 @@
+"""The line beside the transport, in words that a person can read aloud."""
+
+from dataclasses import dataclass, replace
+from types import MappingProxyType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from app.step_line import step_line
+from core.outcome import PositionLimit, Refused
+from core.selection import Selection
+from core.verdict import Difference, LogitsVerdict
+from tests.app.fakes import record, verdict
+
+WORDS = {0: "The", 1: "·kite", 2: "?", 3: "·Tom"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    position_ids: np.ndarray
+
+
+def view(*records, step: int = 0, verdicts=()) -> SimpleNamespace:
+    return SimpleNamespace(
+        records=records,
+        verdicts=MappingProxyType({v.step: v for v in verdicts}),
+        selection=Selection(step=step),
+        token_text=lambda token_id: WORDS.get(token_id, f"<{token_id}>"),
+    )
+
+
+def computed(step: int, token_ids: tuple[int, ...], positions: list[int], **changes):
+    layer = SimpleNamespace(plan=Plan(np.array(positions)))
+    return record(step, token_ids=token_ids, layers=(layer,), **changes)
+
+
+def test_a_decode_names_its_token_its_position_and_what_follows():
+    at = computed(1, (2,), [9], predicted=3, next_token=3)
+    line = step_line(view(record(0), at, record(2), step=1), None)
+    assert line.text == "step 1 of 2 · decode · feeds '?' at position 9 · predicts '·Tom'"
+
+
+def test_a_prefill_gives_the_range_of_its_positions():
+    at = computed(0, (0, 1, 2), [0, 1, 2], predicted=3, next_token=3)
+    text = step_line(view(at), None).text
+    assert text == "step 0 of 0 · prefill · feeds 3 tokens at positions 0–2 · predicts '·Tom'"
+
+
+def test_positions_that_are_no_range_are_listed():
+    at = computed(0, (0, 1), [3, 3], predicted=3, next_token=3)
+    assert "at positions 3, 3" in step_line(view(at), None).text
+
+
+def test_a_forced_token_is_told_beside_the_engine_s_own_choice():
+    at = computed(0, (0,), [0], predicted=3, next_token=1, is_forced=True)
+    assert step_line(view(at), None).text.endswith("predicts '·Tom' · reads '·kite' next")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Refused(1, 0), "refused: needs 1 row, 0 free"),
+        (Refused(3, 2), "refused: needs 3 rows, 2 free"),
+        (PositionLimit(256), "refused: the model has 256 positions"),
+    ],
+    ids=["one", "several", "positions"],
+)
+def test_a_refused_step_says_what_was_offered_and_what_was_lacking(outcome, words):
+    at = record(0, outcome, token_ids=(2,))
+    assert step_line(view(at), None).text == f"step 0 of 0 · prefill · offers '?' · {words}"
+
+
+def test_a_probe_and_a_rollback_say_that_they_read_nothing():
+    probe = record(0, phase="probe", token_ids=(), predicted=None, next_token=None)
+    back = record(1, phase="rollback", token_ids=(), predicted=None, next_token=2)
+    assert step_line(view(probe), None).text.endswith("its rows hold no token")
+    text = step_line(view(probe, back, step=1), None).text
+    assert text.endswith("rollback · takes the newest tokens back · reads '?' next")
+
+
+def test_the_end_of_the_text_is_said_at_the_newest_step_only():
+    both = (record(0), record(1))
+    assert step_line(view(*both, step=1), "end_of_text").text.endswith("the text ends here")
+    assert "ends here" not in step_line(view(*both, step=0), "end_of_text").text
+
+
+def test_a_step_that_is_not_judged_is_pending_in_all_three():
+    line = step_line(view(record(0)), None)
+    assert [(sign.name, sign.mark) for sign in line.signs] == [
+        ("policy", "…"),
+        ("mechanism", "…"),
+        ("logits", "…"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("standing", "mark"), [("right", "✓"), ("rounding", "≈"), ("wrong", "✕")]
+)
+def test_each_standing_of_the_logits_has_its_sign_and_its_numbers(standing, mark):
+    logits = LogitsVerdict(standing, 0.25, 0.5, 1e-4, 1e-3, np.zeros(3), 0)
+    judged = replace_logits(logits)
+    sign = step_line(view(record(0), verdicts=[judged]), None).signs[2]
+    assert sign.mark == mark
+    for number in ("0.25", "0.5 nats", "0.0001", "0.001"):
+        assert number in sign.tooltip
+
+
+def replace_logits(logits: LogitsVerdict) -> SimpleNamespace:
+    judged = verdict(0)
+    judged.logits = logits
+    return judged
+
+
+def test_a_step_without_logits_has_a_dash():
+    assert step_line(view(record(0), verdicts=[verdict(0)]), None).signs[2].mark == "–"
+
+
+def test_the_first_difference_names_field_layer_and_head():
+    judged = verdict(0, is_wrong=True)
+    judged.first_difference = Difference(2, 1, "rotated_keys")
+    line = step_line(view(record(0), verdicts=[judged]), None)
+    assert line.where == "first in rotated keys, layer 2, head 1"
+    assert line.signs[0].mark == "✕"
+
+
+def test_records_can_be_replaced_without_touching_the_line():
+    at = computed(0, (2,), [0], predicted=3, next_token=3)
+    assert step_line(view(at), None) == step_line(view(replace(at)), None)
