@@ -245,6 +245,9 @@ class RunControl(QObject):
     @Slot(object)
     def _on_failed(self, message: Failed) -> None:
         self.player.nothing_more()
+        if self._is_ready and self.cursor.run is None and self._file is not None:
+            self._file = None  # the file named at the start cannot be opened: the usual run
+            self.run(self.draft, 1, "newest", None)
         if message.place is not None:
             self.misfit.emit(message)
         else:

@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QFont, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
 from app.fonts import MONO, SANS
+from resources import resource_path
 
 ThemeName = Literal["light", "dark", "system"]
 
@@ -101,6 +102,7 @@ def apply_theme(application: QApplication, theme: Theme) -> None:
     application.setStyle(QStyleFactory.create("Fusion"))
     application.setPalette(palette(theme))
     application.setFont(theme.sans())
+    application.setStyleSheet(_tick_boxes(theme))
 
 
 def palette(theme: Theme) -> QPalette:
@@ -136,6 +138,20 @@ def palette(theme: Theme) -> QPalette:
             made.setColor(group, role, colour)
         made.setColor(QPalette.ColorGroup.Disabled, role, _disabled(theme, role, colour))
     return made
+
+
+def _tick_boxes(theme: Theme) -> str:
+    """Fusion draws the frame of a box darker than the window: not to be seen on a dark one."""
+    check = resource_path("icons", f"check-{theme.name}.svg").as_posix()
+    parts = ("QCheckBox::indicator", "QAbstractItemView::indicator")
+    usual, ticked = ", ".join(parts), ", ".join(f"{part}:checked" for part in parts)
+    size = "width: 12px; height: 12px; border-radius: 2px;"
+    return (
+        f"{usual} {{ {size} border: 1px solid {theme.dead.name()};"
+        f" background: {theme.paper.name()}; }}"
+        f"{ticked} {{ border-color: {theme.new.name()}; background: {theme.new.name()};"
+        f' image: url("{check}"); }}'
+    )
 
 
 def quiet_choice(theme: Theme) -> QPalette:

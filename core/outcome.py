@@ -1,6 +1,7 @@
 """How a step ended. Expected endings are data, not exceptions."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +35,6 @@ class PositionLimit:
 
 Outcome = Ok | Refused | PositionLimit
 OK = Ok()
+
+EndReason = Literal["steps", "refused", "end_of_text", "position_limit", "cancelled"]
+"""Why a run is over."""

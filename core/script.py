@@ -7,18 +7,15 @@ what happened before; all of that is here and nowhere else.
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import torch
 
 from core.engine.engine import AppendTokens, ProbeRows, RollBack, StepRequest
 from core.model.config import ModelConfig
-from core.outcome import Ok, PositionLimit
+from core.outcome import EndReason, Ok, PositionLimit
 from core.probe import probe_rows
 from core.record import Phase, StepRecord
 from core.spec import Decode, NewPrompt, Prefill, Probe, Request, Rollback, RunSpec
-
-EndReason = Literal["steps", "refused", "end_of_text", "position_limit", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)

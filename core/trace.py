@@ -7,8 +7,8 @@ import numpy as np
 
 from core.arrays import ABSENT, FloatArray, IntArray, frozen
 from core.model.config import ModelConfig
+from core.outcome import EndReason
 from core.record import StepRecord
-from core.script import EndReason
 from core.spec import RunSpec
 
 

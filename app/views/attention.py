@@ -46,7 +46,7 @@ class AttentionView(CanvasPanel):
 
 class _AttentionCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "Attention", HEADER_PX + LEGEND_PX + 56, 280)
+        super().__init__(theme, "Attention", HEADER_PX + LEGEND_PX + 44, 280)
         self._readout: AttentionReadout | None = None
         self._colours = code_image.palette(theme)
         self._switch = OrderSwitch(theme, self)

@@ -16,6 +16,7 @@ from app.widgets.slot_ruler import GUTTER_PX, SlotRuler
 from core.readouts.mask import MaskColumn, MaskReadout
 
 TOP_PX = 6
+_LEAST_PX, _GOOD_PX = 38, 80
 BLANK = "the rows that each query may see appear here"
 NO_QUERY = "no query in this step"
 _LEAST_ROW_PX, _MOST_ROW_PX = 3, 22
@@ -47,7 +48,7 @@ class MaskView(CanvasPanel):
 
 class _MaskCanvas(Canvas):
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "Mask", 40, 80)
+        super().__init__(theme, "Mask", _LEAST_PX, _GOOD_PX)
         self._readout: MaskReadout | None = None
         colours = (theme.paper, theme.frame, theme.live, theme.text, theme.alarm)
         self._colours = np.array([colour.rgb() for colour in colours], dtype=np.uint32)

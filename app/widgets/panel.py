@@ -1,6 +1,7 @@
 """A canvas with the sentence that says the same in words."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from app.theme import Theme
@@ -16,6 +17,7 @@ class CanvasPanel(QWidget):
         """Takes the canvas."""
         super().__init__()
         self._canvas = canvas
+        self._full = ""
         self._sentence = QLabel()
         self._sentence.setWordWrap(True)
         self._sentence.setFont(theme.sans(px=theme.small_px + 1))
@@ -36,12 +38,35 @@ class CanvasPanel(QWidget):
 
     @property
     def sentence(self) -> str:
-        """What stands under the canvas."""
-        return self._sentence.text()
+        """What is said under the canvas, in full."""
+        return self._full
 
     def say(self, sentence: str) -> None:
         """Put a sentence under the canvas, and into its description; an empty one hides it."""
-        self._sentence.setText(sentence)
+        self._full = sentence
         self._sentence.setVisible(bool(sentence))
         self._canvas.setAccessibleDescription(sentence)
         self.setAccessibleDescription(sentence)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A narrower panel needs more lines for its sentence."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """As many whole words as there are lines for; all of them in the tool tip."""
+        shown, words = self._full, self._full.split(" ")
+        while len(words) > 1 and not self._has_room_for(shown):
+            words.pop()
+            shown = " ".join(words) + " …"
+        self._sentence.setText(shown)
+        self._sentence.setToolTip("" if shown == self._full else self._full)
+
+    def _has_room_for(self, text: str) -> bool:
+        margins, metrics = self._sentence.contentsMargins(), self._sentence.fontMetrics()
+        width = self.width() - margins.left() - margins.right()
+        free = self.height() - self._canvas.minimumHeight() - margins.top() - margins.bottom()
+        box = QRect(0, 0, max(1, width), 0)
+        needed = metrics.boundingRect(box, Qt.TextFlag.TextWordWrap, text).height()
+        return needed <= max(free, metrics.lineSpacing())

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel
 
@@ -16,7 +15,7 @@ from core.engine.types import Ledger
 from core.errors import ModelError
 from core.outcome import OK, Outcome, Refused
 from core.record import StepRecord
-from core.spec import Decode, RunSpec
+from core.spec import RunSpec
 
 NO_IDS = as_ids([])
 
@@ -141,10 +140,13 @@ class FakeBackend:
 
     def session(self, spec: RunSpec, loaded: object) -> FakeSession:
         self.specs.append(spec)
-        return FakeSession(spec, self.room, lambda step: self.before_step(step))
+        return FakeSession(spec, self.room, self._before)
 
     def clean_session(self, spec: RunSpec, loaded: object) -> FakeSession:
         return FakeSession(replace(spec, faults=()), self.room, _nothing)
+
+    def _before(self, step: int) -> None:
+        self.before_step(step)
 
     def judge(self, session: FakeSession) -> FakeJudge:
         return FakeJudge(session, self.first_wrong)
@@ -171,13 +173,3 @@ def dock_spec(dock_id: str = "probe", area: str = "centre") -> DockSpec:
     """A panel whose readout is the step looked at."""
     panel = Panel(lambda view: f"step {view.selection.step}", Placeholder)
     return DockSpec(dock_id, dock_id.capitalize(), area, None, 40, "Something", lambda: panel)
-
-
-def plain_decode(n: int) -> tuple[Decode, ...]:
-    """So many decode requests."""
-    return (Decode(),) * n
-
-
-def logits(n: int = 4) -> np.ndarray:
-    """Some numbers."""
-    return np.arange(n, dtype=np.float32)

@@ -93,9 +93,7 @@ def test_a_step_that_is_not_judged_is_pending_in_all_three():
     ]
 
 
-@pytest.mark.parametrize(
-    ("standing", "mark"), [("right", "✓"), ("rounding", "≈"), ("wrong", "✕")]
-)
+@pytest.mark.parametrize(("standing", "mark"), [("right", "✓"), ("rounding", "≈"), ("wrong", "✕")])
 def test_each_standing_of_the_logits_has_its_sign_and_its_numbers(standing, mark):
     logits = LogitsVerdict(standing, 0.25, 0.5, 1e-4, 1e-3, np.zeros(3), 0)
     judged = replace_logits(logits)

@@ -199,7 +199,7 @@ def test_a_script_is_run_after_the_prompt(qapp):
     worker, answers = asked(backend)
     worker.start(start(draft=Draft("learned", "ab", then=(Decode(), Decode())), n=None))
     assert answers.steps == [0, 1, 2]
-    assert backend.specs[0].requests[1:] == (Decode(), Decode())
+    assert backend.specs[0].all_requests[1:] == (Decode(), Decode())
 
 
 def test_only_the_open_run_is_saved(qapp, tmp_path):

@@ -84,6 +84,14 @@ def test_a_reader_that_leaves_early_is_no_traceback():
         assert child.wait(timeout=100) == 130
 
 
+def test_a_reader_that_was_never_there_is_no_traceback():
+    with started("faults") as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        assert (child.stderr.read(), child.wait(timeout=100)) == ("", 130)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["run", "--help"], ["run", "--steps", "x"], ["export", "--help"], ["faults"], ["compare"]],

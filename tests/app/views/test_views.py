@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QImage
-from PySide6.QtWidgets import QApplication, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.theme import DARK, LIGHT, Theme
@@ -207,6 +207,19 @@ def test_the_selection_is_marked_in_every_view(shown: MakeView, part: str) -> No
     plain = canvas_of(shown(part, view_of(PLAIN, 2))).grab().toImage()
     chosen = view_of(PLAIN, 2, token_index=3)
     assert canvas_of(shown(part, chosen)).grab().toImage() != plain
+
+
+def test_a_long_sentence_is_cut_between_words_where_there_is_one_line(shown: MakeView) -> None:
+    view = view_of(*CASES["mask-unwritten"])
+    full = mask_readout(view).sentence
+    low, high = shown("mask", view, (420, 60)), shown("mask", view, (420, 200))
+    label = low.findChildren(QLabel)[0]
+    assert label.text().endswith(" …")
+    assert full.startswith(label.text().removesuffix(" …"))
+    assert label.toolTip() == full
+    assert label.geometry().top() >= canvas_of(low).geometry().bottom()
+    assert high.findChildren(QLabel)[0].text() == full
+    assert low.sentence == full
 
 
 def click(qtbot: QtBot, widget: CanvasPanel, at: QPoint) -> Selection:

@@ -1,0 +1,146 @@
+"""The program from outside: what is loaded when, and how it ends."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from app.notice import Notice
+from app.window import FaultReporter
+
+ROOT = Path(__file__).resolve().parents[2]
+PRELUDE = """
+import sys
+from PySide6.QtWidgets import QApplication
+from app.__main__ import main
+from app.run_control import RunControl
+
+begin = RunControl.begin
+
+def seen(self, *args, **named):
+    print("painted, torch loaded:", "torch" in sys.modules)
+    begin(self, *args, **named)
+    prepare(self)
+
+RunControl.begin = seen
+"""
+CLOSE_WHEN_SHOWN = """
+def prepare(control):
+    control.rested.connect(report)
+    control.rested.connect(QApplication.closeAllWindows)
+    report.control = control
+
+def report():
+    cursor = report.control.cursor
+    print("shown, torch loaded:", "torch" in sys.modules)
+    print("step", cursor.selection.step, "of", cursor.newest, "wrong", cursor.first_wrong)
+"""
+CLOSE_IN_THE_MIDDLE = """
+def prepare(control):
+    control.run_started.connect(QApplication.closeAllWindows)
+"""
+CLOSE_BEFORE_THE_ENGINE_IS_THERE = """
+def prepare(control):
+    QApplication.closeAllWindows()
+"""
+
+
+def started(tmp_path: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program in a process of its own, with a settings file of its own."""
+    environment = {
+        **os.environ,
+        "QT_QPA_PLATFORM": "offscreen",
+        "XDG_CONFIG_HOME": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+    }
+    code = f"{PRELUDE}{script}\nsys.exit(main({list(arguments)!r}))"
+    return subprocess.run(  # noqa: S603  (our own interpreter and our own words)
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def test_the_window_is_painted_before_torch_is_loaded(tmp_path):
+    done = started(tmp_path, CLOSE_WHEN_SHOWN)
+    assert done.stdout.splitlines() == [
+        "painted, torch loaded: False",
+        "shown, torch loaded: True",
+        "step 0 of 0 wrong None",
+    ]
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_fault_on_the_command_line_is_shown_where_it_is_wrong(tmp_path):
+    done = started(tmp_path, CLOSE_WHEN_SHOWN, "--fault", "mask-top-left")
+    assert done.stdout.splitlines()[-1] == "step 1 of 5 wrong 1"
+    assert done.returncode == 0
+
+
+def test_a_step_on_the_command_line_is_made_and_looked_at(tmp_path):
+    done = started(tmp_path, CLOSE_WHEN_SHOWN, "--step", "4", "--theme", "dark")
+    assert done.stdout.splitlines()[-1] == "step 4 of 4 wrong None"
+    assert "theme=dark" in (tmp_path / "kvscope" / "kvscope.ini").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "script", [CLOSE_IN_THE_MIDDLE, CLOSE_BEFORE_THE_ENGINE_IS_THERE], ids=["running", "starting"]
+)
+def test_closing_early_ends_with_status_0(tmp_path, script):
+    done = started(tmp_path, script, "--step", "100")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_unknown_fault_is_one_line_and_status_2(tmp_path):
+    done = started(tmp_path, CLOSE_WHEN_SHOWN, "--fault", "no-such-fault")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "no-such-fault" in done.stderr
+
+
+def test_a_file_that_is_no_trace_opens_the_window_with_the_usual_run(tmp_path):
+    path = tmp_path / "cat.kvtrace"
+    path.write_text("meow", encoding="utf-8")
+    done = started(tmp_path, CLOSE_WHEN_SHOWN, str(path))
+    assert done.stdout.splitlines()[-1] == "step 0 of 0 wrong None"
+    assert done.returncode == 0
+
+
+@pytest.fixture
+def reporter(qapp):
+    made = FaultReporter()
+    made.install()
+    yield made
+    made.uninstall()
+
+
+def test_an_error_that_nobody_caught_is_told_with_its_trace(reporter, capsys):
+    told: list[Notice] = []
+    reporter.reported.connect(told.append)
+    try:
+        _ = 1 / 0
+    except ZeroDivisionError:
+        sys.excepthook(*sys.exc_info())
+    assert "ZeroDivisionError: division by zero" in told[0].text
+    assert "test_start.py" in (told[0].details or "")
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_an_error_in_another_thread_is_told_in_the_window_s(reporter, qtbot, capsys):
+    thread = threading.Thread(target=lambda: 1 / 0)
+    with qtbot.waitSignal(reporter.reported) as told:
+        thread.start()
+        thread.join()
+    assert "division by zero" in told.args[0].text
+
+
+def test_python_s_own_hooks_come_back(reporter):
+    reporter.uninstall()
+    assert sys.excepthook is sys.__excepthook__
+    assert threading.excepthook is threading.__excepthook__
