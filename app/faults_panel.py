@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import Theme, quiet_choice
+from app.theme import Theme, complaint_style, quiet_choice, tick_box_style
 from core.faults.catalog import COMBINATIONS, FAULTS
 
 ID = Qt.ItemDataRole.UserRole
@@ -48,7 +48,7 @@ class FaultsPanel(QWidget):
         self._about.setFont(theme.sans(px=theme.small_px))
         self._error = QLabel()
         self._error.setWordWrap(True)
-        self._error.setStyleSheet(f"border-left: 3px solid {theme.text.name()}; padding-left: 6px;")
+        self._error.setStyleSheet(complaint_style(theme))
         self._error.hide()
         self._load = QPushButton("Show it")
         self._load.setToolTip("Load the scenario that shows this fault")
@@ -93,6 +93,7 @@ class FaultsPanel(QWidget):
         made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         made.setSpacing(1)
         made.setPalette(quiet_choice(self._theme))
+        made.setStyleSheet(tick_box_style(self._theme))
         return made
 
     def _add(self, fault_id: str, title: str, about: str) -> QListWidgetItem:

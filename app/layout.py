@@ -10,7 +10,7 @@ from app.docks.dock import Dock, ReadoutDock
 
 LOW_WINDOW_PX = 760
 SIDE_PX = 300
-SETUP_PX = 214
+SETUP_PX = 244
 LOW_BOTTOM_PX = 84
 NO_LIMIT_PX = 16_777_215
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from PySide6.QtCore import QSize, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QPaintEvent, QPalette, QShowEvent
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QPaintEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QToolBar, QWidget
 
 from app.about import about_box
@@ -29,6 +29,7 @@ from app.transport import StepBar, TransportBar
 
 LEAST_SIZE = (1024, 640)
 FIRST_SIZE = QSize(1440, 900)
+FRAME_SIZE = QSize(16, 48)
 SUFFIX = ".kvtrace"
 TRACES = f"Traces (*{SUFFIX})"
 SMALL = f"Small: made again on opening (*{SUFFIX})"
@@ -57,12 +58,13 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("kvscope")
         self.setWindowIcon(icon("kvscope", theme))
         self.setMinimumSize(*LEAST_SIZE)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.actions_by_id = ActionSet(ACTIONS, self, theme)
         self.setup = SettingsPanel(theme)
         self.faults = FaultsPanel(theme)
         self.transport = TransportBar(self.actions_by_id.actions, theme)
         self.step_bar = StepBar(theme)
-        self.message_bar = MessageBar(theme)
+        self.message_bar = MessageBar(theme, self)
         self._engine_state = QLabel(f"{STARTING}…")
         self._engine_state.setForegroundRole(QPalette.ColorRole.PlaceholderText)
         self._engine_state.setContentsMargins(0, 0, theme.margin_px, 0)
@@ -84,6 +86,12 @@ class MainWindow(QMainWindow):
         if not self._is_arranged:
             self._is_arranged = True
             self.reset_layout()
+        self.setFocus()  # no control has it at first, so that plain keys are shortcuts
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The message keeps its corner."""
+        super().resizeEvent(event)
+        self._place_message()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout; whoever made the window ends the run."""
@@ -102,6 +110,7 @@ class MainWindow(QMainWindow):
     def show_notice(self, notice: Notice) -> None:
         """Show a line above the panels."""
         self.message_bar.show_notice(notice)
+        self._place_message()
 
     @Slot()
     def reset_layout(self) -> None:
@@ -137,20 +146,20 @@ class MainWindow(QMainWindow):
     def _make_bars(self) -> None:
         for name, content in (("Transport", self.transport), ("Step", self.step_bar)):
             self._add_bar(name, content)
-        self._place_bar("Message", self.message_bar)
         self.menuBar().setCornerWidget(self._engine_state)
 
     def _add_bar(self, name: str, content: QWidget) -> None:
         bar = QToolBar(name)
         bar.addWidget(content)
-        self._place_bar(name, bar)
-
-    def _place_bar(self, name: str, bar: QToolBar) -> None:
         bar.setObjectName(f"bar-{name.lower()}")
         bar.setMovable(False)
         bar.toggleViewAction().setVisible(False)
         self.addToolBar(bar)
         self.addToolBarBreak()
+
+    def _place_message(self) -> None:
+        margin_px = self._theme.margin_px
+        self.message_bar.place(self.width() - margin_px, self.height() - self._theme.target_px)
 
     def _make_menus(self) -> None:
         self.menus = self.actions_by_id.fill(self.menuBar())
@@ -164,11 +173,10 @@ class MainWindow(QMainWindow):
         set_growth(self.panels, self.readout_docks)
         arrange(self, self.panels, self.readout_docks)
         if self._preferences.geometry.isEmpty():
-            self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize()))
+            self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize() - FRAME_SIZE))
         else:
             self.restoreGeometry(self._preferences.geometry)
         self._is_arranged = self.restoreState(self._preferences.layout, layout_version())
-        self.message_bar.hide()
 
     # What the run tells.
 
@@ -206,10 +214,13 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_misfit(self, message: Failed) -> None:
+        setup, faults = self.panels
         if message.place == "faults":
             self.faults.show_error(message.message)
+            faults.raise_()
         elif message.place is not None and self.setup.has_place(message.place):
             self.setup.show_error(message.place, message.message)
+            setup.raise_()
         else:
             self.show_notice(Notice(message.message))
 

@@ -1,27 +1,35 @@
-"""One line for the person above the panels. Never a dialog: the window stays usable."""
+"""One line for the person, over the panels. Never a dialog: the window stays usable."""
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
 from app.icons import icon
 from app.notice import Notice
 from app.options import versions
 from app.theme import Theme
 
+WIDTH_PX = 620
 
-class MessageBar(QToolBar):
-    """Shows the newest notice; the same fault again is counted, not stacked."""
 
-    def __init__(self, theme: Theme) -> None:
+class MessageBar(QFrame):
+    """Shows the newest notice; the same fault again is counted, not stacked.
+
+    It lies over the panels, in the corner at the bottom right, so that nothing moves when it comes
+    and goes.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         """Hidden until there is something to say."""
-        super().__init__("Message")
+        super().__init__(parent)
+        self.setObjectName("message-bar")
         self._theme = theme
         self._notice: Notice | None = None
         self._n_times = 0
         self._text = QLabel()
         self._text.setWordWrap(True)
         self._text.setTextFormat(Qt.TextFormat.PlainText)
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._text.setAccessibleName("Message")
         self._offer = QPushButton()
         self._offer.clicked.connect(self.take_offer)
@@ -34,7 +42,7 @@ class MessageBar(QToolBar):
         self._close.setToolTip("Close this message")
         self._close.setAccessibleName("Close message")
         self._close.clicked.connect(self.clear_notice)
-        self.addWidget(self._content())
+        self._lay_out()
         self.hide()
 
     @property
@@ -54,6 +62,13 @@ class MessageBar(QToolBar):
         self._offer.setText(notice.offer.label if notice.offer else "")
         self._copy.setVisible(notice.details is not None)
         self.show()
+        self.raise_()
+
+    def place(self, right_px: int, bottom_px: int) -> None:
+        """Take the place that ends at these coordinates of the window."""
+        width_px = min(WIDTH_PX, right_px - 2 * self._theme.margin_px)
+        height_px = max(self.heightForWidth(width_px), self.minimumSizeHint().height())
+        self.setGeometry(right_px - width_px, bottom_px - height_px, width_px, height_px)
 
     @Slot()
     def clear_notice(self) -> None:
@@ -70,20 +85,18 @@ class MessageBar(QToolBar):
         if notice is not None and notice.offer is not None:
             notice.offer.take()
 
-    def _content(self) -> QWidget:
-        content = QWidget()
-        content.setObjectName("message")
+    def _lay_out(self) -> None:
         theme = self._theme
-        content.setStyleSheet(
-            f"#message {{ background: {theme.paper.name()}; "
-            f"border-left: 3px solid {theme.new.name()}; }}"
+        self.setStyleSheet(
+            f"#message-bar {{ background: {theme.paper.name()};"
+            f" border: 1px solid {theme.dead.name()};"
+            f" border-left: 4px solid {theme.new.name()}; }}"
         )
-        row = QHBoxLayout(content)
-        row.setContentsMargins(theme.margin_px + 4, 4, theme.margin_px, 4)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(theme.margin_px + 2, 4, theme.margin_px, 4)
         row.addWidget(self._text, 1)
         for button in (self._offer, self._copy, self._close):
             row.addWidget(button)
-        return content
 
     @Slot()
     def _copy_report(self) -> None:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:  # it imports torch
 
 Goal = Literal["newest", "first wrong"]
 JUDGE_AT_ONCE = 1
+JUDGED_PER_S = 2
+"""While playing, steps are judged in batches, so many batches a second at most."""
 JUMP = 10
 
 
@@ -290,7 +292,7 @@ class RunControl(QObject):
             self._ask(n - n_recorded, JUDGE_AT_ONCE)
 
     def _ask_while_playing(self) -> None:
-        self._ask(1, max(1, round(self.player.speed)))
+        self._ask(1, max(1, round(self.player.speed / JUDGED_PER_S)))
 
     def _ask(self, n: int, judge_every: int) -> None:
         if self.cursor.run_id is not None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
+    QSizePolicy,
     QSpinBox,
     QToolButton,
     QVBoxLayout,
@@ -20,7 +21,7 @@ from PySide6.QtWidgets import (
 from app.draft import Draft
 from app.icons import icon
 from app.script_words import script_words
-from app.theme import Theme
+from app.theme import Theme, complaint_style, tick_box_style
 from core.model.names import model_names
 from core.spec import DTYPE_NAMES
 
@@ -40,6 +41,7 @@ class SettingsPanel(QWidget):
     """Model, prompt, policy and the rest. An edit is told a moment after the last one."""
 
     edited = Signal(object)
+    complained = Signal(QWidget)
 
     def __init__(self, theme: Theme) -> None:
         """Empty; `show_draft` fills it."""
@@ -94,6 +96,8 @@ class SettingsPanel(QWidget):
         label = self._errors[place]
         label.setText(message)
         label.show()
+        self._column.activate()
+        self.complained.emit(label)
 
     def has_place(self, place: str) -> bool:
         """Whether there is a field of this name."""
@@ -150,6 +154,7 @@ class SettingsPanel(QWidget):
         self._sinks = _spin(0, MOST_SLOTS)
         _explain(self._sinks, "Sinks", "Slots kept for the first tokens")
         self._reassign = QCheckBox("re-assign")
+        self._reassign.setStyleSheet(tick_box_style(self._theme))
         meaning = "Number the kept tokens by their place in the cache (RoPE and ALiBi only)"
         _explain(self._reassign, "Re-assign positions", meaning)
 
@@ -211,6 +216,8 @@ class SettingsPanel(QWidget):
         for field in fields:
             is_small = isinstance(field, QToolButton | QLabel) and field is not self._script
             row.addWidget(field, 0 if is_small else 1)
+            if not is_small:
+                field.setSizePolicy(QSizePolicy.Policy.Ignored, field.sizePolicy().verticalPolicy())
         self._column.addWidget(holder)
         for place in places:
             self._errors[place] = self._error_label()
@@ -221,10 +228,7 @@ class SettingsPanel(QWidget):
         label = QLabel()
         label.setWordWrap(True)
         label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setStyleSheet(
-            f"border-left: 3px solid {self._theme.text.name()}; padding-left: 6px; "
-            f"margin-left: {LABEL_PX + 4}px;"
-        )
+        label.setStyleSheet(complaint_style(self._theme, LABEL_PX + 4))
         label.hide()
         return label
 

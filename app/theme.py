@@ -102,7 +102,6 @@ def apply_theme(application: QApplication, theme: Theme) -> None:
     application.setStyle(QStyleFactory.create("Fusion"))
     application.setPalette(palette(theme))
     application.setFont(theme.sans())
-    application.setStyleSheet(_tick_boxes(theme))
 
 
 def palette(theme: Theme) -> QPalette:
@@ -140,17 +139,27 @@ def palette(theme: Theme) -> QPalette:
     return made
 
 
-def _tick_boxes(theme: Theme) -> str:
-    """Fusion draws the frame of a box darker than the window: not to be seen on a dark one."""
+def tick_box_style(theme: Theme) -> str:
+    """Style sheet of a tick box, or of a list of them.
+
+    Fusion draws the frame of a box darker than the window: not to be seen on a dark one. For
+    single controls only: a style sheet of the application changes the sizes of all of them.
+    """
     check = resource_path("icons", f"check-{theme.name}.svg").as_posix()
-    parts = ("QCheckBox::indicator", "QAbstractItemView::indicator")
-    usual, ticked = ", ".join(parts), ", ".join(f"{part}:checked" for part in parts)
-    size = "width: 12px; height: 12px; border-radius: 2px;"
+    dead, new = theme.dead.name(), theme.new.name()
     return (
-        f"{usual} {{ {size} border: 1px solid {theme.dead.name()};"
-        f" background: {theme.paper.name()}; }}"
-        f"{ticked} {{ border-color: {theme.new.name()}; background: {theme.new.name()};"
+        f"::indicator {{ width: 12px; height: 12px; border-radius: 2px;"
+        f" border: 1px solid {dead}; background: {theme.paper.name()}; }}"
+        f"::indicator:checked {{ border-color: {new}; background: {new};"
         f' image: url("{check}"); }}'
+    )
+
+
+def complaint_style(theme: Theme, indent_px: int = 0) -> str:
+    """Style sheet of a label that says what is wrong with a setting: a bar at its left."""
+    return (
+        f"QLabel {{ border: 0px solid {theme.text.name()}; border-left-width: 3px;"
+        f" padding-left: 5px; margin-left: {indent_px}px; }}"
     )
 
 

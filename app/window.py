@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 import traceback
+from dataclasses import replace
 from types import TracebackType
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -28,6 +29,8 @@ from core.faults.scenarios import ROOMY
 SWITCH_INTERVAL_S = 0.001
 CLOSE_LIMIT_MS = 10_000
 UNUSABLE_INPUT = 2
+FIRST_RUN = replace(ROOMY, capacity=20)
+"""Few enough slots that each is seen with all its numbers, and room for more than a sentence."""
 
 
 class FaultReporter(QObject):
@@ -116,7 +119,7 @@ def _preferences(options: WindowOptions) -> Preferences:
 
 def _first_draft(options: WindowOptions) -> Draft:
     faults = tuple(fault.id for fault_id in options.faults for fault in find_faults(fault_id))
-    scenario = find_faults(faults[0])[0].shows_in if faults else ROOMY
+    scenario = find_faults(faults[0])[0].shows_in if faults else FIRST_RUN
     return Draft.of_scenario(scenario, faults)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import torch
+
 from core.engine.engine import Engine
 from core.engine.forward import Model
 from core.engine.policies import ByRank, Kept, Numbering, Policy, Refuse, Reprefill, Window
@@ -70,8 +72,9 @@ class Session:
 
     def run(self) -> Trace:
         """The trace, once the run is over."""
-        while self.advance() is not None:
-            pass
+        with torch.inference_mode():
+            while self.advance() is not None:
+                pass
         return self.trace
 
     def decode_more(self, n: int) -> None:

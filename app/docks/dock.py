@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.icons import icon
+from app.settings_panel import SettingsPanel
 from app.theme import Theme
 
 if TYPE_CHECKING:
@@ -112,13 +113,18 @@ class ReadoutDock(Dock):
 class FormScroll(QScrollArea):
     """A form that can be scrolled where the window is too low for it."""
 
-    def __init__(self, form: QWidget) -> None:
-        """Takes the form."""
+    def __init__(self, form: SettingsPanel) -> None:
+        """Takes the form; what it complains about is scrolled to."""
         super().__init__()
+        form.complained.connect(self._scroll_to)
         self.setWidget(form)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    @Slot(QWidget)
+    def _scroll_to(self, complaint: QWidget) -> None:
+        self.ensureWidgetVisible(complaint)
 
 
 def _promise(about: str) -> QLabel:

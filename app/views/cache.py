@@ -24,7 +24,7 @@ POOLED_PX = 2
 BLANK = "the slots of the cache appear here, with the token that each one holds"
 _LEAST_ROW_PX, _GOOD_ROW_PX, _MOST_ROW_PX = 5, 14, 28
 _EVERY = 8
-_SHORT_TEXT = 4
+_SHORT_TEXT, _TEXT_GAP_PX = 4, 3
 STATE_NAMES = {
     SlotState.NEVER_WRITTEN: "never written",
     SlotState.LIVE: "live",
@@ -221,7 +221,7 @@ class _CacheCanvas(Canvas):
             colour = theme.dim
         is_left_aligned = cell.width() > 60
         align = Qt.AlignmentFlag.AlignLeft if is_left_aligned else Qt.AlignmentFlag.AlignCenter
-        if painter.fontMetrics().horizontalAdvance(text) > cell.width():
+        if painter.fontMetrics().horizontalAdvance(text) > cell.width() - _TEXT_GAP_PX:
             text = text[:_SHORT_TEXT]
         painter.setPen(colour)
         painter.drawText(cell, align | Qt.AlignmentFlag.AlignVCenter, text)

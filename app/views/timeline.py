@@ -108,7 +108,7 @@ class _TimelineCanvas(Canvas):
             return
         painter.setFont(theme.sans(px=theme.small_px))
         right = plot.place.left() + len(readout.points) * plot.step_px + 6
-        upper = min(last["wrong"], plot.place.bottom() - 18)
+        upper = min(max(last["wrong"], plot.place.top() + 8), plot.place.bottom() - 18)
         for text, y in (("wrong above", upper - 7), ("right below", max(last["right"], upper) + 7)):
             place = QRectF(right, y - 7, self.width() - right - 2, 14)
             if y + 7 <= plot.place.bottom():

@@ -49,9 +49,13 @@ def to_host(tensor: Tensor) -> FloatArray:
     return frozen((tensor if tensor.is_cpu else tensor.cpu()).numpy())
 
 
-def _bits(array: FloatArray) -> IntArray:
-    """The bytes of a float array as integers of its own size, so that NaN equals NaN."""
-    return cast("IntArray", array.view(_INT_OF_SIZE[array.itemsize]))
+def _bits(rows: FloatArray) -> IntArray:
+    """The bytes of rows [2, Hkv, n, D] as integers [n, 2, Hkv, ...], so that NaN equals NaN.
+
+    Rows first, as they lie in the buffer: what is read is compared in one go through memory.
+    """
+    bits = rows.transpose(2, 0, 1, 3).view(_INT_OF_SIZE[rows.itemsize])
+    return cast("IntArray", bits)
 
 
 class _Names:
@@ -100,24 +104,24 @@ class _RowWatch:
         self.is_surprised = False
         self._given.append((tokens, bits))
         if len(rows) == 1:
-            if rows[0] < self._known.shape[2]:
-                self._known[:, :, rows[0]] = bits[:, :, 0]
+            if rows[0] < len(self._known):
+                self._known[rows[0]] = bits[0]
             return
-        is_inside = rows < self._known.shape[2]
-        self._known[:, :, rows[is_inside]] = bits[:, :, is_inside]
+        is_inside = rows < len(self._known)
+        self._known[rows[is_inside]] = bits[is_inside]
 
     def was_read(self, step: int, rows: IntArray, selected: RowSelection, read: Tensor) -> None:
         """`read` [2, Hkv, S, D] came back from `rows`: find out where it is not what was meant."""
         bits = _bits(to_host(read))
-        known = self._known[:, :, selected if isinstance(selected, slice) else rows]
+        known = self._known[selected if isinstance(selected, slice) else rows]
         is_other = bits != known
         if not is_other.any():
             return
         self.is_surprised = True
         names = self.own_names()
-        for column in np.flatnonzero(is_other.any(axis=(0, 1, 3))).tolist():
-            row, found = int(rows[column]), bits[:, :, column]
-            self._known[:, :, row] = found
+        for column in np.flatnonzero(is_other.any(axis=(1, 2, 3))).tolist():
+            row, found = int(rows[column]), bits[column]
+            self._known[row] = found
             names.token[row] = self._owner_of(found)
             names.version[row] = step
 
@@ -128,14 +132,14 @@ class _RowWatch:
         self.names.token[self.names.token >= token_index] = ABSENT
 
     def _owner_of(self, bits: IntArray) -> int:
-        """The newest token whose key and value have these bytes [2, Hkv, D]."""
+        """The newest token whose key and value have these bytes [2, Hkv, ...]."""
         self._learn_owners()
         return self._owner.get(bits.tobytes(), ABSENT)
 
     def _learn_owners(self) -> None:
         for tokens, bits in self._given:
             for i, token in enumerate(tokens.tolist()):
-                self._owner[bits[:, :, i].tobytes()] = token
+                self._owner[bits[i].tobytes()] = token
         self._given.clear()
 
 

@@ -21,18 +21,18 @@ def selection(rows: IntArray, device: torch.device) -> RowSelection:
 
 
 class LayerRows:
-    """The keys and values of one layer.
+    """The keys and values of one layer; those of one row stand side by side in memory.
 
     Attributes:
-        kv: [2, Hkv, R, D] keys and values, zero until written.
+        kv: [2, Hkv, R, D] a view of all keys and values, zero until written.
         n_rows: R, rows there are.
     """
 
-    def __init__(self, kv: Tensor) -> None:
-        """Take `kv` [2, Hkv, R, D] as the buffer."""
-        self.kv = kv
-        self.n_rows = kv.shape[2]
-        self._keys, self._values = kv[0], kv[1]
+    def __init__(self, buffer: Tensor) -> None:
+        """Take `buffer` [R, 2, Hkv, D] as the memory."""
+        self.n_rows = len(buffer)
+        self.kv = buffer.permute(1, 2, 0, 3)
+        self._buffer = buffer
         self._borrowed: dict[int, tuple[Tensor, Tensor]] = {}
 
     def write(self, write_rows: IntArray, keys: Tensor, values: Tensor) -> None:
@@ -40,20 +40,25 @@ class LayerRows:
 
         Rows past the end of the buffer are lost.
         """
-        self._copy(self._keys, write_rows, keys)
-        self._copy(self._values, write_rows, values)
+        if keys.shape[1] == 1 and values.shape[1] == 1:
+            self._write_one(int(write_rows[0]), keys, values)
+        else:
+            self._write_many(0, write_rows, keys)
+            self._write_many(1, write_rows, values)
         if self._borrowed:
             for row in write_rows.tolist():
                 self._borrowed.pop(row, None)
 
-    def _copy(self, part: Tensor, write_rows: IntArray, heads: Tensor) -> None:
-        if heads.shape[1] == 1:
-            if write_rows[0] < self.n_rows:
-                part.select(1, int(write_rows[0])).copy_(heads.select(1, 0))
-            return
-        rows = torch.tensor(write_rows[: heads.shape[1]], device=part.device)
+    def _write_one(self, row: int, keys: Tensor, values: Tensor) -> None:
+        if row < self.n_rows:
+            place = self._buffer[row]
+            place[0].copy_(keys.select(1, 0))
+            place[1].copy_(values.select(1, 0))
+
+    def _write_many(self, part: int, write_rows: IntArray, heads: Tensor) -> None:
+        rows = torch.tensor(write_rows[: heads.shape[1]], device=heads.device)
         is_inside = rows < self.n_rows
-        part[:, rows[is_inside]] = heads[:, is_inside]
+        self.kv[part][:, rows[is_inside]] = heads[:, is_inside]
 
     def borrow(self, row: int, keys: Tensor, values: Tensor) -> None:
         """Hold keys and values [Hkv, D] of one row by reference: whoever owns them can change it.
@@ -66,9 +71,9 @@ class LayerRows:
     def read(self, rows: RowSelection) -> Tensor:
         """[2, Hkv, S, D] what is at `rows` now; a view of the buffer where `rows` is a slice."""
         for row, (keys, values) in self._borrowed.items():
-            self._keys[:, row] = keys
-            self._values[:, row] = values
-        return self.kv[:, :, rows]
+            self._buffer[row, 0] = keys
+            self._buffer[row, 1] = values
+        return self._buffer[rows].permute(1, 2, 0, 3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +102,7 @@ class RowStore:
     ) -> "RowStore":
         """Zeroed buffers with the number type and on the device of `like`."""
         layers = tuple(
-            LayerRows(like.new_zeros(2, n_kv_heads, n_rows, d_head)) for _ in range(n_layers)
+            LayerRows(like.new_zeros(n_rows, 2, n_kv_heads, d_head)) for _ in range(n_layers)
         )
         scratch = like.new_zeros(2, n_kv_heads, 1, d_head)
         return cls(layers, scratch, (scratch[0], scratch[1]))

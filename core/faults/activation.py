@@ -28,7 +28,11 @@ class Activation:
                 known[active] = replace(CORRECT, **changes)
             return known[active]
 
+        all_correct = (CORRECT,) * self.n_layers
+
         def at(step: int) -> tuple[Seams, ...]:
+            if not self.uses:
+                return all_correct
             return tuple(table(self._active(step, layer)) for layer in range(self.n_layers))
 
         return at

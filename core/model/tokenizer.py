@@ -1,6 +1,7 @@
 """Text to token ids and back, and what a single token looks like."""
 
 import json
+from functools import cache
 from typing import cast
 
 import tokenizers
@@ -99,6 +100,7 @@ def _has_byte_level_decoder(json_text: str) -> bool:
     return '"ByteLevel"' in json.dumps(decoder)
 
 
+@cache
 def _byte_characters() -> tuple[str, ...]:
     """The character that stands for each byte: itself where it prints, else one from U+0100 on."""
     printing = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
@@ -113,9 +115,14 @@ def _byte_characters() -> tuple[str, ...]:
     return tuple(characters)
 
 
+@cache
+def _byte_of_character() -> dict[str, int]:
+    return {character: byte for byte, character in enumerate(_byte_characters())}
+
+
 def _bytes_shown(token: str) -> str:
     """A token spelt in stand-ins, as text; added tokens are spelt as they are."""
-    byte_of = {character: byte for byte, character in enumerate(_byte_characters())}
+    byte_of = _byte_of_character()
     if any(character not in byte_of for character in token):
         return _shown(token)
     raw = bytes(byte_of[character] for character in token)

@@ -14,6 +14,7 @@ SHORTEST = 24
 LONGEST = 254
 IGNORED = -100
 MOST_NOISE = 12
+HABITS = (0.0, 0.8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def make_batch(
             rows.append(_Row(word_ids.encode(make_words(rng, width)), (), 0))
             continue
         n_words = rng.randint(max(SHORTEST, width * 3 // 4), width)
-        story = tell_story(f"{seed}/{number}", n_most, n_words)
+        story = tell_story(f"{seed}/{number}", n_most, n_words, rng.choice(HABITS))
         draw = rng.random()
         if draw < 0.1:
             story = _started_late(rng, story)

@@ -8,6 +8,7 @@ after the question mark.
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from resources.training.grammar import (
     ANSWER_SLOT,
@@ -31,6 +32,7 @@ from resources.training.grammar import (
 )
 
 MAX_THINGS = 12
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ class Teller:
 
     rng: random.Random
     cast: tuple[str, ...]
+    habit: float
+    last: dict[object, object] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     facts: dict[str, dict[str, _Fact]] = field(default_factory=dict)
@@ -90,16 +94,18 @@ class Teller:
         templates = self._fact_templates(kind, known)
         slot = ANSWER_SLOT[kind]
         before = known.get(kind)
-        answer = self._other_than(
-            self.cast if kind == "who" else CATEGORIES[slot], before.answer if before else None
-        )
+        values = self.cast if kind == "who" else CATEGORIES[slot]
+        answer = self._pick(CATEGORIES[slot], values, before.answer if before else None)
         holder = known.get("who")
-        actor = holder.answer if holder else self._other_than(self.cast, answer)
+        actor = holder.answer if holder else self._pick(PEOPLE, self.cast, answer)
         actor_slot = "<person>" if kind == "where" else "<other>"
-        values = {actor_slot: actor, "<thing>": thing, slot: answer}
-        template = self.rng.choice(templates)
+        template = self._pick(templates, templates, None)
+        spoken = {actor_slot: actor, "<thing>": thing, slot: answer}
         is_answer_first = template.index(slot) < template.index("<thing>")
-        at = self._say(template, values, slot)
+        at = self._say(template, spoken, slot)
+        self.last[templates] = template
+        self.last |= {CATEGORIES[word]: spoken[word] for word in template if word in spoken}
+        self.last[QUESTION_TYPES] = kind
         known[kind] = _Fact(answer, at, before.n_changes + 1 if before else 0, is_answer_first)
         if kind != "colour":
             known.pop("where" if kind == "who" else "who", None)
@@ -134,7 +140,7 @@ class Teller:
     def fill(self) -> None:
         """Say a sentence that changes nothing."""
         person = self.rng.choice(self.cast)
-        other = self._other_than(self.cast, person)
+        other = self._pick(PEOPLE, self.cast, person)
         self._say(self.rng.choice(FILLERS), {"<person>": person, "<other>": other}, None)
 
     def close(self) -> Story:
@@ -151,7 +157,25 @@ class Teller:
             if not fact.is_asked
         ]
 
-    def _other_than(self, values: tuple[str, ...], unwanted: str | None) -> str:
+    def next_kind(self) -> str:
+        """The kind of fact to state next."""
+        return self._pick(QUESTION_TYPES, QUESTION_TYPES, None)
+
+    def next_question(self) -> tuple[str, str] | None:
+        """(kind, thing) to ask for: by habit the first that waits; None if nothing waits."""
+        askable = self.askable()
+        if not askable:
+            return None
+        is_habit = self.habit > 0.0 and self.rng.random() < self.habit
+        return askable[0] if is_habit else self.rng.choice(askable)
+
+    def _pick(self, order: tuple[T, ...], values: tuple[T, ...], unwanted: T | None) -> T:
+        """One of the values: by habit the one next in the order to the last one said, else any."""
+        last = self.last.get(order)
+        if last in order and self.habit > 0.0 and self.rng.random() < self.habit:
+            start = order.index(last) + 1
+            turn = (*order[start:], *order[:start])
+            return next(value for value in turn if value in values and value != unwanted)
         value = self.rng.choice(values)
         while value == unwanted:
             value = self.rng.choice(values)
@@ -167,17 +191,33 @@ class Teller:
         return at
 
 
-def tell_story(seed: int | str, n_things: int, max_words: int) -> Story:
+def tell_story(seed: int | str, n_things: int, max_words: int, habit: float = 0.0) -> Story:
     """Tell a story about up to `n_things` things in at most `max_words` words.
 
     The same arguments always give the same story. `n_things` is 1 to 12, `max_words` at least 20.
+    `habit` is the share of choices that take the next one of a list (of things, people, places,
+    kinds of sentences) after the last one said, which gives a story that is always told greedily
+    something to go on with; 0: nothing can be guessed from what was said before but the answers.
     """
     rng = random.Random(seed)
-    teller = Teller(rng, tuple(rng.sample(PEOPLE, min(len(PEOPLE), max(3, n_things + 2)))))
-    waiting = rng.sample(THINGS, n_things)
+    cast = tuple(rng.sample(PEOPLE, min(len(PEOPLE), max(3, n_things + 2))))
+    teller = Teller(rng, cast, habit)
+    waiting = _things_in_turn(rng, n_things, habit)
     while len(teller.words) + LONGEST_SENTENCE + len(CLOSING) <= max_words:
         _next_sentence(teller, waiting)
     return teller.close()
+
+
+def _things_in_turn(rng: random.Random, n_things: int, habit: float) -> list[str]:
+    """Different things; the last is the first to be told of."""
+    things = rng.sample(THINGS, n_things)
+    for place in range(n_things - 1, 0, -1):
+        follower = THINGS[(THINGS.index(things[place]) + 1) % len(THINGS)]
+        if habit > 0.0 and follower not in things[place:] and rng.random() < habit:
+            if follower in things:
+                things[things.index(follower)] = things[place - 1]
+            things[place - 1] = follower
+    return things
 
 
 def _next_sentence(teller: Teller, waiting: list[str]) -> None:
@@ -186,14 +226,13 @@ def _next_sentence(teller: Teller, waiting: list[str]) -> None:
         if not teller.facts and draw > 0.9:
             teller.fill()
             return
-        teller.state(teller.rng.choice(QUESTION_TYPES), waiting.pop())
+        teller.state(teller.next_kind(), waiting.pop())
         return
     draw = teller.rng.random()
-    askable = teller.askable()
-    if askable and draw < 0.65:
-        teller.ask(*teller.rng.choice(askable))
+    if draw < 0.65 and (question := teller.next_question()):
+        teller.ask(*question)
     elif draw < 0.9:
-        teller.state(teller.rng.choice(QUESTION_TYPES), teller.rng.choice(tuple(teller.facts)))
+        teller.state(teller.next_kind(), teller.rng.choice(tuple(teller.facts)))
     else:
         teller.fill()
 
@@ -206,7 +245,8 @@ def question_case(seed: int | str, kind: str, n_things: int, distance: int) -> S
     other things leave room.
     """
     rng = random.Random(seed)
-    teller = Teller(rng, tuple(rng.sample(PEOPLE, min(len(PEOPLE), max(3, n_things + 2)))))
+    cast = tuple(rng.sample(PEOPLE, min(len(PEOPLE), max(3, n_things + 2))))
+    teller = Teller(rng, cast, habit=0.0)
     asked, *others = rng.sample(THINGS, n_things)
     n_before = rng.randint(0, n_things - 1)
     for thing in others[:n_before]:

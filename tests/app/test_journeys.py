@@ -68,7 +68,7 @@ class Desk:
     @property
     def errors(self) -> list[str]:
         labels = (*self.window.setup.error_labels(), *self.window.faults.findChildren(QLabel))
-        framed = [label for label in labels if "border-left" in label.styleSheet()]
+        framed = [label for label in labels if "border-left-width" in label.styleSheet()]
         return [label.text() for label in framed if label.isVisible()]
 
 

@@ -103,23 +103,24 @@ def peer_of(loaded: LoadedModel, n_prompt: int) -> Callable[[], object]:
     state = {"ids": torch.zeros(1, n_prompt, dtype=torch.long)}
 
     def step() -> None:
-        with torch.inference_mode():
-            out = peer(state["ids"], past_key_values=cache, use_cache=True, output_attentions=True)
-            state["ids"] = out.logits[:, -1:].argmax(-1)
+        out = peer(state["ids"], past_key_values=cache, use_cache=True, output_attentions=True)
+        state["ids"] = out.logits[:, -1:].argmax(-1)
 
-    step()
+    with torch.inference_mode():
+        step()
     return step
 
 
 def medians_ms(calls: Sequence[Callable[[], object]], n: int) -> list[float]:
     """Median duration of each call over `n`: a block of each in turn, as a decoder runs them."""
     durations: list[list[float]] = [[] for _ in calls]
-    for start in range(0, n, _BLOCK):
-        for call, mine in zip(calls, durations, strict=True):
-            for _ in range(min(_BLOCK, n - start)):
-                begun = time.perf_counter()
-                call()
-                mine.append(time.perf_counter() - begun)
+    with torch.inference_mode():
+        for start in range(0, n, _BLOCK):
+            for call, mine in zip(calls, durations, strict=True):
+                for _ in range(min(_BLOCK, n - start)):
+                    begun = time.perf_counter()
+                    call()
+                    mine.append(time.perf_counter() - begun)
     return [1e3 * statistics.median(mine) for mine in durations]
 
 
@@ -165,8 +166,7 @@ def by_length(loaded: LoadedModel, lengths: Sequence[int]) -> None:
         token_ids = torch.zeros(1, length, dtype=torch.long)
 
         def without_cache(token_ids: torch.Tensor = token_ids) -> None:
-            with torch.inference_mode():
-                uncached_logits(loaded.weights, token_ids)
+            uncached_logits(loaded.weights, token_ids)
 
         mine, unrecorded = medians_ms((session.advance, bare.advance), n)
         (full,) = medians_ms((without_cache,), 3)

@@ -69,7 +69,7 @@ def test_learned_positions_cannot_be_reassigned_and_the_message_says_why():
     assert "RoPE or ALiBi" in message
 
 
-@pytest.mark.parametrize("device", ["cuda:99", "tpu", ""])
+@pytest.mark.parametrize("device", ["cuda:99", "tpu", "gpu"])
 def test_a_device_that_is_not_there_is_refused_with_those_that_are(device):
     assert "cpu" in _refused(spec_for("rope", device=device), error=DeviceError)
 

@@ -8,7 +8,7 @@ CPU = torch.device("cpu")
 
 
 def _rows(n_rows=6):
-    return LayerRows(torch.zeros(2, 2, n_rows, 3))
+    return LayerRows(torch.zeros(n_rows, 2, 2, 3))
 
 
 def _new(n, start):

@@ -119,7 +119,7 @@ def test_in_a_contiguous_buffer_a_slot_is_its_row():
 
 
 def _rows(n_rows=6, n_heads=2, d_head=3):
-    return LayerRows(torch.zeros(2, n_heads, n_rows, d_head))
+    return LayerRows(torch.zeros(n_rows, 2, n_heads, d_head))
 
 
 def _fingerprint(n, first=0, n_heads=2, d_head=3):

@@ -2,8 +2,12 @@
 
 from hypothesis import strategies as st
 
+from core.engine.seams import PER_LAYER
+from core.errors import FaultError
+from core.faults.activation import activate
+from core.faults.catalog import COMBINATIONS, FAULTS
 from core.model.names import N_BYTE_TOKENS
-from core.spec import Decode, NewPrompt, Prefill, Probe, Request, Rollback, RunSpec
+from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Request, Rollback, RunSpec
 from tests.helpers.runs import RELATIVE_SCHEMES, SCHEMES
 
 POLICIES = ("refuse", "window", "reprefill", "sinks", "ranks")
@@ -61,3 +65,24 @@ def mixed_specs(draw: st.DrawFn, *dtypes: str) -> RunSpec:
         ]
     rest = draw(st.lists(st.one_of(kinds), min_size=1, max_size=9))
     return RunSpec(**settings, dtype=dtype, requests=(Prefill(settings["prompt_ids"]), *rest))
+
+
+@st.composite
+def fault_uses(draw: st.DrawFn) -> tuple[FaultUse, ...]:
+    """One to three faults at some steps, in some layers where that can be; they go together."""
+    names = st.sampled_from([*(fault.id for fault in FAULTS), *COMBINATIONS])
+    seam_of = {fault.id: fault.seam for fault in FAULTS}
+    uses: tuple[FaultUse, ...] = ()
+    for name in draw(st.lists(names, min_size=1, max_size=3)):
+        first = draw(st.sampled_from([0, 0, 1, 2, 4]))
+        last = draw(st.sampled_from([None, None, first, first + 2]))
+        layers = None
+        if seam_of.get(name) in PER_LAYER:
+            layers = draw(st.none() | st.lists(st.integers(0, 3), min_size=1, unique=True))
+        use = FaultUse(name, first, last, None if layers is None else tuple(layers))
+        try:
+            activate((*uses, use), 4)
+        except FaultError:
+            continue
+        uses += (use,)
+    return uses
