@@ -59,13 +59,16 @@ def agrees_with_policy(record: StepRecord, expected: Expected) -> bool:
     return next(_policy_fields(record, expected), None) is None
 
 
-def first_difference(step: Step, detail: Callable[[], Detail | None]) -> Difference | None:
+def first_difference(
+    step: Step, detail: Callable[[], Detail | None], *, logits_differ: bool
+) -> Difference | None:
     """The first field of `core.verdict.FIELDS` that differs, with layer and head; None: none.
 
     Args:
         step: the step.
         detail: gives the reference's own values; only asked where the integers agree. None: there
             is nothing to compare with.
+        logits_differ: whether the logits are wrong.
     """
     for field in _decided_fields(step):
         return Difference(None, None, field)
@@ -77,7 +80,19 @@ def first_difference(step: Step, detail: Callable[[], Detail | None]) -> Differe
     for layer in range(len(step.record.layers)):
         for field, head in _LayerFields(step, layer, reference).differing():
             return Difference(layer, head, field)
-    return Difference(None, None, "logits")
+    if logits_differ:
+        return Difference(None, None, "logits")
+    return _unused_difference(step.record)
+
+
+def _unused_difference(record: StepRecord) -> Difference | None:
+    """A row read that is not what the view names, though no query made anything of it."""
+    for number, layer in enumerate(record.layers):
+        if (layer.row_token == ABSENT).any() or (
+            layer.row_token != layer.plan.view_token_index
+        ).any():
+            return Difference(number, None, "keys")
+    return None
 
 
 def _policy_fields(record: StepRecord, expected: Expected) -> Iterator[str]:
@@ -187,9 +202,11 @@ class _LayerFields:
         used, right = self._record.used_keys, self._detail.used_keys
         if used is None:
             return read_keys[:, columns], right[:, key_rows]
-        # [T, Hkv, S, D] against [Hkv, T, N, D]; a key counts where its query may read it.
+        # [T, Hkv, S, D] against [Hkv, T, N, D], or [Hkv, N, D] where each query uses the same
+        # keys; a key counts where its query may read it.
         mine = used[self._new].swapaxes(0, 1)[:, :, columns]
-        theirs = right[:, self._rows][:, :, key_rows]
+        by_query = right[:, None] if right.ndim == mine.ndim - 1 else right[:, self._rows]
+        theirs = by_query[:, :, key_rows]
         is_readable = self._is_readable()[None, :, :, None]
         return np.where(is_readable, mine, 0), np.where(is_readable, theirs, 0)
 

@@ -26,7 +26,7 @@ from core.probe import probe_rows
 from core.record import StepRecord
 from core.reference import LooseRows, Reference
 from core.spec import Probe
-from core.tolerance import field_band, logits_band
+from core.tolerance import field_band, logits_band, wrong_floor
 from core.trace import Trace
 from core.verdict import LogitsVerdict, Standing, StepVerdict
 
@@ -183,7 +183,9 @@ class Judge:
         if is_off or "wrong" in (policy, mechanism):
             records = self._trace.records[: case.record.step + 1]
             step = Step(records, case.expected, self._trace.spec.dtype)
-            difference = first_difference(step, lambda: _detail(case, step, runs.right))
+            difference = first_difference(
+                step, lambda: _detail(case, step, runs.right), logits_differ=is_off
+            )
         return StepVerdict(case.record.step, case.expected, policy, mechanism, logits, difference)
 
     def _logits_verdict(
@@ -195,7 +197,7 @@ class Judge:
         reference = right.logits(*place)
         self._noise = max(self._noise, noise[place])
         band = logits_band(self._trace.spec.dtype, reference)
-        wrong_above = max(band, _NOISE_FACTOR * self._noise)
+        wrong_above = self._wrong_above(reference)
         error = _largest_gap(logits, reference)
         standing: Standing = "right"
         if not error <= band:
@@ -210,13 +212,17 @@ class Judge:
             reference_token=int(reference.argmax()),
         )
 
+    def _wrong_above(self, reference: FloatArray) -> float:
+        """Error above which logits are wrong."""
+        floor = wrong_floor(self._trace.spec.dtype, reference)
+        return max(floor, _NOISE_FACTOR * self._noise)
+
     def _kept_its_plan(self, case: _Case, own: Forwards) -> bool:
         place, logits = case.own_place, case.record.logits
         if case.place is None or place is None or logits is None:
             return True
         reference = own.logits(*place)
-        band = logits_band(self._trace.spec.dtype, reference)
-        if not _largest_gap(logits, reference) <= max(band, _NOISE_FACTOR * self._noise):
+        if not _largest_gap(logits, reference) <= self._wrong_above(reference):
             return False
         passage = self._own.passages[case.place.passage_id]
         n_loose = _n_loose(passage.loose, case.place.first_row)

@@ -6,8 +6,9 @@ the comparison. The multiples were measured on runs without a fault, in these un
 tensors inside a layer up to 60 (198) and 29.
 
 The 16-bit types are a matter of their own. What a model computes in them is off by amounts that
-would be faults elsewhere, so their band for logits is narrow, and between it and what a forward
-without a cache is off by, the verdict is "rounding".
+would be faults elsewhere, so their band for logits is narrow, and what lies outside it is called
+wrong only above twice what was ever measured (16 units), and above four times the error of a
+forward without a cache. Between the two the verdict is "rounding".
 """
 
 import numpy as np
@@ -21,12 +22,18 @@ _EPS = {
     "bfloat16": 2.0**-7,
 }
 LOGITS_FACTOR = {"float64": 256, "float32": 256, "float16": 8, "bfloat16": 8}
+WRONG_FACTOR = {"float64": 256, "float32": 256, "float16": 32, "bfloat16": 32}
 FIELDS_FACTOR = {"float64": 512, "float32": 512, "float16": 64, "bfloat16": 64}
 
 
 def logits_band(dtype: str, reference: FloatArray) -> float:
     """Error of a logit up to which it counts as right."""
     return LOGITS_FACTOR[dtype] * _EPS[dtype] * largest(reference)
+
+
+def wrong_floor(dtype: str, reference: FloatArray) -> float:
+    """Error of a logit below which it is never called wrong."""
+    return WRONG_FACTOR[dtype] * _EPS[dtype] * largest(reference)
 
 
 def field_band(dtype: str, reference: FloatArray) -> float:

@@ -41,11 +41,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """Sentences that the model said by itself, and how many of them the world's grammar has."""
+    """Sentences that the model said by itself, and those that the world's grammar lacks.
+
+    `n_repeated` counts sentences that had been said before in the same story, word for word.
+    """
 
     n_stories: int
     n_ended: int
     n_sentences: int
+    n_repeated: int
     wrong: tuple[str, ...]
 
     @property
@@ -96,7 +100,7 @@ def tell(model: LoadedModel, n_stories: int, temperature: float, seed: int) -> T
     tokenizer = build_tokenizer()
     end_of_text = WordIds(tokenizer).end_of_text
     sentences: list[tuple[str, ...]] = []
-    n_ended = 0
+    n_ended = n_repeated = 0
     for start in range(0, n_stories, N_ROWS):
         openings = [_opening(rng) for _ in range(min(N_ROWS, n_stories - start))]
         begun = torch.tensor([tokenizer.encode(opening).ids for opening in openings])
@@ -104,9 +108,11 @@ def tell(model: LoadedModel, n_stories: int, temperature: float, seed: int) -> T
             is_ended = end_of_text in row
             n_ended += is_ended
             said = row[: row.index(end_of_text)] if is_ended else row
-            sentences += _sentences(tokenizer.decode(said), is_ended=is_ended)
+            told = _sentences(tokenizer.decode(said), is_ended=is_ended)
+            n_repeated += len(told) - len(set(told))
+            sentences += told
     wrong = tuple(" ".join(sentence) for sentence in sentences if not is_grammatical(sentence))
-    return Telling(n_stories, n_ended, len(sentences), wrong)
+    return Telling(n_stories, n_ended, len(sentences), n_repeated, wrong)
 
 
 def _opening(rng: random.Random) -> str:
@@ -189,7 +195,8 @@ def _told(telling: Telling, temperature: float) -> str:
     share = 100 * telling.n_grammatical / max(1, telling.n_sentences)
     return (
         f"- temperature {temperature}: {share:.2f} % of {telling.n_sentences} sentences are "
-        f"grammatical; {telling.n_ended} of {telling.n_stories} stories came to an end"
+        f"grammatical, {100 * telling.n_repeated / max(1, telling.n_sentences):.0f} % were said "
+        f"before in the story; {telling.n_ended} of {telling.n_stories} stories came to an end"
         + "".join(f"\n  - wrong: {sentence}" for sentence in telling.wrong[:10])
     )
 

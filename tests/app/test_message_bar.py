@@ -1,7 +1,9 @@
 """One line above the panels."""
 
+from collections.abc import Iterator
+
 import pytest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from app.message_bar import MessageBar
 from app.notice import Notice, Offer
@@ -9,10 +11,13 @@ from app.theme import LIGHT
 
 
 @pytest.fixture
-def bar(qtbot) -> MessageBar:
-    made = MessageBar(LIGHT)
-    qtbot.addWidget(made)
-    return made
+def bar(qtbot) -> Iterator[MessageBar]:
+    window = QWidget()
+    qtbot.addWidget(window)
+    made = MessageBar(LIGHT, window)
+    window.resize(800, 600)
+    window.show()
+    yield made
 
 
 def button(bar: MessageBar, text: str) -> QPushButton:
@@ -52,3 +57,13 @@ def test_an_offer_is_taken_once_and_the_line_goes(bar):
 def test_a_notice_without_details_has_no_report(bar):
     bar.show_notice(Notice("a choice"))
     assert not button(bar, "Copy report").isVisible()
+
+
+def test_a_long_line_wraps_and_keeps_its_corner(bar):
+    bar.show_notice(Notice("short"))
+    bar.place(790, 590)
+    low = bar.geometry()
+    bar.show_notice(Notice("a long line " * 20))
+    bar.place(790, 590)
+    assert bar.height() > low.height()
+    assert (bar.geometry().right(), bar.geometry().bottom()) == (low.right(), low.bottom())

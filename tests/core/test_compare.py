@@ -10,10 +10,11 @@ from core.compare import Detail, Step, agrees_with_policy, first_difference, rea
 from core.outcome import Refused
 from core.policy_oracle import PolicyOracle, PolicyRules
 from core.reference import Reference
+from core.spec import FaultUse
 from core.trace import Trace
 from core.verdict import FIELDS, Difference
 from tests.helpers.engines import with_layer, with_record
-from tests.helpers.runs import run, spec_for, tiny
+from tests.helpers.runs import judged, run, spec_for, tiny
 
 STEP, LAYER = 3, 2
 
@@ -47,7 +48,7 @@ def _compared(trace: Trace, step: int = STEP) -> Difference | None:
         )  # fmt: skip
         return Detail(run_, records[-1].token_index[-1] - row, 0)
 
-    return first_difference(place, detail)
+    return first_difference(place, detail, logits_differ=True)
 
 
 def _changed(trace: Trace, name: str, where=0, by: float = 1e-6, layer: int = LAYER) -> Trace:
@@ -90,7 +91,12 @@ def test_a_step_that_computed_nothing_and_is_as_expected_has_no_difference():
     oracle = PolicyOracle(PolicyRules("refuse", 7))
     oracle.append(refused.records[0].token_ids, engine_accepted=True)
     expected = oracle.append(record.token_ids, engine_accepted=False)
-    assert first_difference(Step(refused.records, expected, "float64"), lambda: None) is None
+    assert (
+        first_difference(
+            Step(refused.records, expected, "float64"), lambda: None, logits_differ=False
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize("head", [0, 1])
@@ -302,3 +308,20 @@ def test_readable_sets_are_those_of_the_new_tokens_only():
     assert readable_of(skipping.records[0]) == ((), (), (2,), (2, 3))
     refused = run(spec_for("rope", capacity=6, steps=0))
     assert readable_of(refused.records[0]) == ()
+
+
+def test_right_logits_are_not_named_where_a_row_was_read_in_vain() -> None:
+    """A row that holds no token is read, and the mask lets no query see it."""
+    run = judged(
+        spec_for(
+            "learned",
+            capacity=12,
+            steps=0,
+            chunk=1,
+            faults=(FaultUse("mask-top-left"), FaultUse("mask-unwritten")),
+        )
+    )
+    first = run.verdicts[0]
+    assert first.logits is not None
+    assert first.logits.standing == "right"
+    assert first.first_difference == Difference(0, None, "keys")

@@ -1,6 +1,7 @@
 """The world's stories: the same for a seed, in its grammar, and true to what they said."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -32,7 +33,15 @@ ASKED = {
 
 
 def _stories():
-    return [tell_story(seed, 1 + seed % MAX_THINGS, 60 + seed) for seed in range(150)]
+    return [
+        tell_story(seed, 1 + seed % MAX_THINGS, 60 + seed, habit)
+        for seed in range(100)
+        for habit in (0.0, 0.8)
+    ]
+
+
+def _split(text):
+    return re.findall(r"[A-Z][^.]*\.", text)
 
 
 def _stated(sentence):
@@ -58,6 +67,18 @@ def test_a_seed_tells_the_same_story_in_another_process():
         "Karl painted the lamp pink. What colour is the lamp? pink. Mia left the lamp ashore. "
         "Then everyone went home."
     )
+
+
+def test_by_habit_alone_things_and_places_come_in_the_order_of_their_lists():
+    text = tell_story(2, 6, 200, habit=1.0).text
+    things = list(dict.fromkeys(word for word in re.findall(r"\w+", text) if word in THINGS))
+    start = THINGS.index(things[0])
+    assert things == [THINGS[(start + n) % len(THINGS)] for n in range(6)]
+    told = [stated for sentence in _split(text) if (stated := _stated(sentence))]
+    places = [answer for kind, _, answer in told if kind == "where"]
+    assert len(places) > 3
+    for place, follower in pairwise(places):
+        assert follower == PLACES[(PLACES.index(place) + 1) % len(PLACES)]
 
 
 def test_every_sentence_of_a_story_is_grammatical():
@@ -96,7 +117,7 @@ def test_answers_agree_with_a_second_reading_of_the_text():
     n_answers = 0
     for story in _stories():
         facts = {}
-        for sentence in re.findall(r"[A-Z][^.]*\.", story.text):
+        for sentence in _split(story.text):
             if stated := _stated(sentence):
                 kind, thing, answer = stated
                 facts[kind, thing] = answer
