@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from core.spec import RunSpec
+from core.tracefile import OpenedTrace, open_trace, save_trace
 
 if TYPE_CHECKING:  # all of these import torch
     from core.judge import Judge
     from core.model.loading import LoadedModel
     from core.session import Session
-    from core.tracefile import OpenedTrace
 
 
 class Backend(Protocol):
@@ -68,7 +68,6 @@ class TorchBackend:
         from core.model.loading import load_model
         from core.session import Session
         from core.trace_rerun import rerun
-        from core.tracefile import open_trace, save_trace
 
         self.devices = device_names()
         self.version = torch.__version__
@@ -76,8 +75,6 @@ class TorchBackend:
         self._session = Session
         self._judge = Judge
         self._rerun = rerun
-        self._open_trace = open_trace
-        self._save_trace = save_trace
         self._loaded: tuple[str, LoadedModel] | None = None
 
     def model(self, name: str) -> LoadedModel:
@@ -100,7 +97,7 @@ class TorchBackend:
 
     def open_trace(self, path: Path) -> OpenedTrace:
         """What a trace file says; nothing is run."""
-        return self._open_trace(path)
+        return open_trace(path)
 
     def agreement(self, opened: OpenedTrace, session: Session) -> str:
         """How a run that was made again compares with the file it comes from, in a sentence."""
@@ -114,4 +111,4 @@ class TorchBackend:
 
     def save_trace(self, path: Path, session: Session, judge: Judge, *, full: bool) -> None:
         """Write a run and its verdicts to a file."""
-        self._save_trace(path, session.trace, full=full, verdicts=judge.verdicts)
+        save_trace(path, session.trace, full=full, verdicts=judge.verdicts)

@@ -1,22 +1,18 @@
 """The received part of a run, and the place in it that is looked at. Nothing is computed here."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.messages import CleanRecorded, Ended, EndReason, Judged, Recorded, Started
+from app.messages import CleanRecorded, Ended, Judged, Recorded, Started
+from core.outcome import EndReason
+from core.readouts.run_view import RunView
 from core.record import StepRecord
 from core.selection import Selection
 from core.spec import RunSpec
 from core.verdict import StepVerdict
-
-if TYPE_CHECKING:  # core.trace imports torch, which must wait until the window shows
-    from core.readouts.run_view import RunView
 
 
 class Cursor(QObject):
@@ -153,8 +149,6 @@ class Cursor(QObject):
         """What readouts are made from; None: no step yet."""
         if self._started is None or self._spec is None or not self._records:
             return None
-        from core.readouts.run_view import RunView
-
         return RunView(
             spec=self._spec,
             model=self._started.model,

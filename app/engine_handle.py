@@ -1,11 +1,8 @@
 """The window's end of the worker: starts its thread, asks it, cancels it, ends it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QThread, Signal, Slot
 
@@ -14,9 +11,7 @@ from app.draft import Draft
 from app.garbage import Garbage
 from app.messages import Advance, Save, Start
 from app.worker import Worker
-
-if TYPE_CHECKING:  # it imports torch
-    from core.tracefile import OpenedTrace
+from core.tracefile import OpenedTrace
 
 
 class EngineHandle(QObject):

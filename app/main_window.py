@@ -199,8 +199,6 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_ready(self, message: Ready) -> None:
-        for dock in self.readout_docks:
-            dock.fill()
         self.setup.show_devices(message.devices)
         self._engine_state.setText(f"torch {message.version} · {', '.join(message.devices)}")
         self._engine_state.adjustSize()

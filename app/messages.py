@@ -1,23 +1,17 @@
 """What crosses between the window and the worker thread: frozen, and passed by reference."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
 
 from app.draft import Draft
+from core.outcome import EndReason
 from core.record import StepRecord
 from core.spec import RunSpec
+from core.trace import ModelInfo
+from core.tracefile import OpenedTrace
 from core.verdict import StepVerdict
-
-if TYPE_CHECKING:  # importing core.trace would import torch before the window shows
-    from core.trace import ModelInfo
-    from core.tracefile import OpenedTrace
-
-EndReason = Literal["steps", "refused", "end_of_text", "position_limit", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

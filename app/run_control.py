@@ -1,11 +1,9 @@
 """What the person can do with a run; between the actions and panels and the worker's answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -28,9 +26,7 @@ from app.player import Player
 from app.situation import Situation
 from core.faults.catalog import find_faults
 from core.spec import FaultUse
-
-if TYPE_CHECKING:  # it imports torch
-    from core.tracefile import OpenedTrace
+from core.tracefile import OpenedTrace
 
 Goal = Literal["newest", "first wrong"]
 JUDGE_AT_ONCE = 1

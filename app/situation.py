@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.messages import EndReason
+from core.outcome import EndReason
 
 
 @dataclass(frozen=True, slots=True)

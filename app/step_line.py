@@ -1,18 +1,12 @@
 """What the step looked at is, in one line, and its three verdicts, in signs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from app.messages import EndReason
-from core.outcome import Ok, Outcome, Refused
+from core.outcome import EndReason, Ok, Outcome, Refused
+from core.readouts.run_view import RunView
 from core.record import StepRecord
 from core.verdict import Difference, LogitsVerdict, Standing, StepVerdict
-
-if TYPE_CHECKING:  # core.trace imports torch, which must wait until the window shows
-    from core.readouts.run_view import RunView
 
 SIGNS: dict[Standing | None, str] = {"right": "✓", "rounding": "≈", "wrong": "✕", None: "–"}
 PENDING = "…"

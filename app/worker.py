@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -119,7 +120,7 @@ class Worker(QObject):
         session = backend.session(spec, loaded)
         clean = backend.clean_session(spec, loaded) if spec.faults else None
         run = OpenRun(request.run_id, session, backend.judge(session), clean)
-        token_text = loaded.tokenizer.token_text
+        token_text = cache(loaded.tokenizer.token_text)
         self.started.emit(Started(request.run_id, draft, spec, session.trace.model, token_text))
         return run
 

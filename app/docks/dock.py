@@ -1,12 +1,8 @@
 """A panel with a quiet frame, and one that shows a readout of the run."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QAbstractButton,
     QDockWidget,
@@ -18,13 +14,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.docks.registry import DockSpec
 from app.icons import icon
 from app.settings_panel import SettingsPanel
 from app.theme import Theme
-
-if TYPE_CHECKING:
-    from app.docks.registry import DockSpec
-    from core.readouts.run_view import RunView
+from core.readouts.run_view import RunView
 
 
 class Dock(QDockWidget):
@@ -65,32 +59,21 @@ class ReadoutDock(Dock):
     selected = Signal(object)
 
     def __init__(self, spec: DockSpec, theme: Theme) -> None:
-        """Says what will be seen here; `fill` makes it."""
+        """Builds the widget of a spec."""
         self.spec = spec
-        self._theme = theme
-        self._readout: Callable[[RunView], Any] | None = None
         self._pending: RunView | None = None
         self._is_seen = False
-        super().__init__(spec.id, spec.title, self._held(_promise(spec.about)), theme)
+        content = spec.build(theme)
+        content.selected.connect(self.selected)
+        # Qt moves no neighbour when a least height changes, so it is the same at all times.
+        content.setMinimumHeight(spec.least_px)
+        super().__init__(spec.id, spec.title, content, theme)
         self.visibilityChanged.connect(self._on_visibility)
 
     @property
     def content(self) -> Any:  # noqa: ANN401  (each view takes a readout of its own kind)
         """The widget that shows the readout."""
         return self.widget()
-
-    def fill(self) -> None:
-        """Import and make what is shown here."""
-        panel = self.spec.load()
-        view = panel.build(self._theme)
-        view.selected.connect(self.selected)
-        self._readout = panel.readout
-        self.setWidget(self._held(view))
-
-    def _held(self, content: QWidget) -> QWidget:
-        """Qt moves no neighbour when a least height changes, so it is the same at all times."""
-        content.setMinimumHeight(self.spec.least_px)
-        return content
 
     def show_view(self, view: RunView) -> None:
         """Show this now, or when the panel is next seen."""
@@ -106,8 +89,8 @@ class ReadoutDock(Dock):
 
     def _show_pending(self) -> None:
         view, self._pending = self._pending, None
-        if view is not None and self._readout is not None:
-            self.content.show_readout(self._readout(view))
+        if view is not None:
+            self.content.show_readout(self.spec.readout(view))
 
 
 class FormScroll(QScrollArea):
@@ -125,14 +108,6 @@ class FormScroll(QScrollArea):
     @Slot(QWidget)
     def _scroll_to(self, complaint: QWidget) -> None:
         self.ensureWidgetVisible(complaint)
-
-
-def _promise(about: str) -> QLabel:
-    label = QLabel(about)
-    label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-    label.setWordWrap(True)
-    label.setForegroundRole(QPalette.ColorRole.PlaceholderText)
-    return label
 
 
 def _title_button(name: str, tooltip: str, theme: Theme) -> QAbstractButton:

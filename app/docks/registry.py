@@ -1,35 +1,23 @@
-"""The panels that show a readout of the run. A new one is one entry here, and what it loads.
-
-Views and readouts are imported when the engine is there: they need torch and pyqtgraph, and the
-window shows before either is loaded.
-"""
-
-from __future__ import annotations
+"""The panels that show a readout of the run. A new one is one entry here."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from app.theme import Theme
-
-if TYPE_CHECKING:
-    from core.readouts.run_view import RunView
+from app.views.attention import AttentionView
+from app.views.cache import CacheView
+from app.views.mask import MaskView
+from app.views.timeline import TimelineView
+from app.views.tokens import TokensView
+from core.readouts.attention import attention_readout
+from core.readouts.cache import cache_readout
+from core.readouts.mask import mask_readout
+from core.readouts.run_view import RunView
+from core.readouts.timeline import timeline_readout
+from core.readouts.tokens import tokens_readout
 
 Area = Literal["centre", "bottom"]
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """What a panel holds.
-
-    Attributes:
-        readout: what is shown, from a view of the run.
-        build: makes the widget that shows it: `show_readout(readout)`, and a signal `selected`
-            that carries a Selection.
-    """
-
-    readout: Callable[[RunView], Any]
-    build: Callable[[Theme], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +30,9 @@ class DockSpec:
         area: where it stands at first.
         height_px: its height at first; None: what the others leave.
         least_px: below this height its contents would be cut.
-        about: what will be seen in it, shown until there is something to see.
-        load: imports what it holds.
+        readout: what is shown, from a view of the run.
+        build: makes the widget that shows it: `show_readout(readout)`, and a signal `selected`
+            that carries a Selection.
     """
 
     id: str
@@ -51,43 +40,8 @@ class DockSpec:
     area: Area
     height_px: int | None
     least_px: int
-    about: str
-    load: Callable[[], Panel]
-
-
-def _tokens() -> Panel:
-    from app.views.tokens import TokensView
-    from core.readouts.tokens import tokens_readout
-
-    return Panel(tokens_readout, TokensView)
-
-
-def _cache() -> Panel:
-    from app.views.cache import CacheView
-    from core.readouts.cache import cache_readout
-
-    return Panel(cache_readout, CacheView)
-
-
-def _mask() -> Panel:
-    from app.views.mask import MaskView
-    from core.readouts.mask import mask_readout
-
-    return Panel(mask_readout, MaskView)
-
-
-def _attention() -> Panel:
-    from app.views.attention import AttentionView
-    from core.readouts.attention import attention_readout
-
-    return Panel(attention_readout, AttentionView)
-
-
-def _timeline() -> Panel:
-    from app.views.timeline import TimelineView
-    from core.readouts.timeline import timeline_readout
-
-    return Panel(timeline_readout, TimelineView)
+    readout: Callable[[RunView], Any]
+    build: Callable[[Theme], Any]
 
 
 DOCKS: tuple[DockSpec, ...] = (
@@ -97,8 +51,8 @@ DOCKS: tuple[DockSpec, ...] = (
         area="centre",
         height_px=118,
         least_px=90,
-        about="The text so far, the right next tokens, and the run without faults",
-        load=_tokens,
+        readout=tokens_readout,
+        build=TokensView,
     ),
     DockSpec(
         id="cache",
@@ -106,8 +60,8 @@ DOCKS: tuple[DockSpec, ...] = (
         area="centre",
         height_px=146,
         least_px=97,
-        about="What each slot really holds",
-        load=_cache,
+        readout=cache_readout,
+        build=CacheView,
     ),
     DockSpec(
         id="mask",
@@ -115,8 +69,8 @@ DOCKS: tuple[DockSpec, ...] = (
         area="centre",
         height_px=108,
         least_px=58,
-        about="Which tokens a query sees, and which it should see",
-        load=_mask,
+        readout=mask_readout,
+        build=MaskView,
     ),
     DockSpec(
         id="attention",
@@ -124,8 +78,8 @@ DOCKS: tuple[DockSpec, ...] = (
         area="centre",
         height_px=None,
         least_px=106,
-        about="Where each head looks",
-        load=_attention,
+        readout=attention_readout,
+        build=AttentionView,
     ),
     DockSpec(
         id="timeline",
@@ -133,7 +87,7 @@ DOCKS: tuple[DockSpec, ...] = (
         area="bottom",
         height_px=116,
         least_px=62,
-        about="How far each step is from right",
-        load=_timeline,
+        readout=timeline_readout,
+        build=TimelineView,
     ),
 )

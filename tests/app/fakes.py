@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel
 
-from app.docks.registry import DockSpec, Panel
+from app.docks.registry import Area, DockSpec
 from core.arrays import as_ids
 from core.engine.types import Ledger
 from core.errors import ModelError
@@ -169,7 +169,14 @@ class Placeholder(QLabel):
         self.setText(readout)
 
 
-def dock_spec(dock_id: str = "probe", area: str = "centre") -> DockSpec:
+def dock_spec(dock_id: str = "probe", area: Area = "centre") -> DockSpec:
     """A panel whose readout is the step looked at."""
-    panel = Panel(lambda view: f"step {view.selection.step}", Placeholder)
-    return DockSpec(dock_id, dock_id.capitalize(), area, None, 40, "Something", lambda: panel)
+    return DockSpec(
+        id=dock_id,
+        title=dock_id.capitalize(),
+        area=area,
+        height_px=None,
+        least_px=40,
+        readout=lambda view: f"step {view.selection.step}",
+        build=Placeholder,
+    )

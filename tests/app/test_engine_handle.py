@@ -11,6 +11,7 @@ from tests.app.fakes import FakeBackend
 
 DRAFT = Draft("learned", "ab")
 LIMIT_MS = 5000
+ENDLESS = 10**9
 
 
 class Relay(QObject):
@@ -50,16 +51,16 @@ def test_the_engine_is_made_in_a_thread_of_its_own(qtbot):
 
 def test_closing_in_the_middle_of_a_run_ends_the_thread(qtbot):
     is_running = threading.Event()
-    handle = loaded(qtbot, lambda: FakeBackend(before_step=lambda step: is_running.set()))
-    handle.start(DRAFT, 10**9)
+    handle = loaded(qtbot, lambda: FakeBackend(ENDLESS, before_step=lambda step: is_running.set()))
+    handle.start(DRAFT, ENDLESS)
     assert is_running.wait(5)
     assert handle.close(LIMIT_MS)
 
 
 def test_a_new_start_stops_the_run_in_progress(qtbot):
     is_running = threading.Event()
-    handle = loaded(qtbot, lambda: FakeBackend(before_step=lambda step: is_running.set()))
-    handle.start(DRAFT, 10**9)
+    handle = loaded(qtbot, lambda: FakeBackend(ENDLESS, before_step=lambda step: is_running.set()))
+    handle.start(DRAFT, ENDLESS)
     assert is_running.wait(5)
     idle = Relay(handle.worker.idle)
     with qtbot.waitSignal(idle.told, check_params_cb=lambda idle: idle.run_id == 2):

@@ -21,6 +21,8 @@ from core.faults.fault import Fault
 from core.faults.scenarios import FILLING, ROOMY
 
 PATIENCE_MS = 30_000
+ENDLESS = Draft("tiny-learned", "The kit", capacity=64)
+"""A run of random weights, which never ends its text."""
 
 
 class Desk:
@@ -90,7 +92,7 @@ def sit_down(qtbot, qapp, tmp_path) -> Iterator[Callable[..., Desk]]:
 
 
 def test_step_ten_times_and_ten_times_back(sit_down):
-    desk = sit_down()
+    desk = sit_down(ENDLESS)
     for _ in range(10):
         desk.press(Qt.Key.Key_F10)
     assert desk.line.startswith("step 10 of 10 · decode · feeds")
@@ -163,7 +165,7 @@ def test_two_faults_on_one_seam_are_refused_in_words(sit_down):
 
 
 def test_another_policy_in_the_middle_of_a_run_keeps_the_step(sit_down):
-    desk = sit_down(replace(Draft.of_scenario(ROOMY), capacity=10), n_records=4)
+    desk = sit_down(replace(ENDLESS, capacity=9), n_records=4)
     desk.press(Qt.Key.Key_Left)
     policy = desk.field(QComboBox, "Policy")
     desk.edit(lambda: policy.setCurrentIndex(policy.findData("window")))
@@ -185,7 +187,7 @@ def test_another_policy_in_the_middle_of_a_run_keeps_the_step(sit_down):
 def test_a_wrong_setting_is_told_beside_its_field_and_the_run_stays(
     sit_down, kind, name, act, message
 ):
-    desk = sit_down(n_records=3)
+    desk = sit_down(ENDLESS, n_records=3)
     before = desk.control.cursor.records
     desk.edit(lambda: act(desk.field(kind, name)))
     assert len(desk.errors) == 1
@@ -196,7 +198,7 @@ def test_a_wrong_setting_is_told_beside_its_field_and_the_run_stays(
 
 
 def test_a_prompt_that_does_not_fit_is_a_refused_step(sit_down):
-    desk = sit_down(replace(Draft.of_scenario(ROOMY), capacity=3))
+    desk = sit_down(replace(ENDLESS, capacity=3))
     assert "refused: needs" in desk.line
 
 
@@ -234,7 +236,7 @@ def test_every_panel_has_something_to_show_at_every_step_of_every_scenario(sit_d
 
 
 def test_closing_in_the_middle_of_a_long_run_leaves_nothing_behind(sit_down):
-    desk = sit_down()
-    desk.control.run(replace(Draft.of_scenario(ROOMY), capacity=128), 120, "newest", None)
+    desk = sit_down(ENDLESS)
+    desk.control.run(replace(ENDLESS, capacity=256), 240, "newest", None)
     desk.window.close()
     assert desk.control.close(PATIENCE_MS)

@@ -1,7 +1,5 @@
 """One line above the panels."""
 
-from collections.abc import Iterator
-
 import pytest
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
@@ -11,13 +9,17 @@ from app.theme import LIGHT
 
 
 @pytest.fixture
-def bar(qtbot) -> Iterator[MessageBar]:
-    window = QWidget()
-    qtbot.addWidget(window)
-    made = MessageBar(LIGHT, window)
-    window.resize(800, 600)
-    window.show()
-    yield made
+def window(qtbot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    made.resize(800, 600)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def bar(window) -> MessageBar:
+    return MessageBar(LIGHT, window)
 
 
 def button(bar: MessageBar, text: str) -> QPushButton:

@@ -148,6 +148,27 @@ def test_of_two_edits_in_a_row_the_second_counts(desk):
     assert desk.control.cursor.view().spec.capacity == 5
 
 
+def test_a_run_that_was_overtaken_while_it_began_is_never_shown(desk):
+    has_begun, may_go_on = threading.Event(), threading.Event()
+    started: list[int | None] = []
+    desk.control.run_started.connect(lambda: started.append(desk.control.cursor.run_id))
+
+    def wait(step: int) -> None:
+        has_begun.set()
+        may_go_on.wait(5)
+
+    def overtake() -> None:
+        desk.backend.before_step = wait
+        desk.control.set_up(Draft("learned", "ab", capacity=9))
+        assert has_begun.wait(5)
+        desk.control.set_up(Draft("learned", "ab", capacity=5))
+        may_go_on.set()
+
+    desk.do(overtake)
+    assert len(started) == 1
+    assert desk.control.cursor.view().spec.capacity == 5
+
+
 def test_stop_ends_a_long_way_in_the_middle(desk):
     is_on_the_way = threading.Event()
     may_go_on = threading.Event()

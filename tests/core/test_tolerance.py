@@ -14,7 +14,7 @@ from core.model.weights import random_weights
 from core.policy_oracle import PolicyOracle, PolicyRules
 from core.reference import Reference, ReferenceRun
 from core.spec import DTYPE_NAMES, RunSpec
-from core.tolerance import field_band, largest, logits_band
+from core.tolerance import field_band, largest, logits_band, wrong_floor
 from tests.helpers.runs import SCHEMES, run, tiny
 
 EPS = {"float64": 2**-52, "float32": 2**-23, "float16": 2**-10, "bfloat16": 2**-7}
@@ -109,6 +109,11 @@ def _multiple(band: float, dtype: str) -> float:
     return band / EPS[dtype]
 
 
+@pytest.mark.parametrize("dtype", DTYPE_NAMES)
+def test_logits_of_correct_runs_stay_below_half_of_what_is_called_wrong(dtype):
+    assert _measured(dtype)["logits"] < _multiple(wrong_floor(dtype, np.ones(1)), dtype) / 2
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_logits_of_correct_runs_stay_below_half_of_the_band(dtype):
     assert _measured(dtype)["logits"] < _multiple(logits_band(dtype, np.ones(1)), dtype) / 2
@@ -152,4 +157,6 @@ def test_a_band_is_as_wide_as_the_largest_value_is_large(values, size):
     for dtype, eps in EPS.items():
         assert logits_band(dtype, array) == size * logits_band(dtype, np.ones(1))
         assert field_band(dtype, array) == size * field_band(dtype, np.ones(1))
+        assert wrong_floor(dtype, array) == size * wrong_floor(dtype, np.ones(1))
+        assert wrong_floor(dtype, array) >= logits_band(dtype, array)
         assert logits_band(dtype, np.ones(1)) % eps == 0

@@ -6,7 +6,7 @@ import torch
 
 from core.engine import seams
 from core.engine.engine import AppendTokens, ProbeRows, RollBack
-from core.engine.policies import Reprefill, Window
+from core.engine.policies import ByRank, Reprefill, Window
 from core.engine.seams import CORRECT, Seams
 from core.engine.types import Ledger
 from core.outcome import OK, PositionLimit, Refused
@@ -143,6 +143,26 @@ def test_a_new_text_begins_with_an_empty_cache():
     assert step.slots.tolist() == [0, 1]
     assert step.ledger.token_id.tolist() == [7, 8]
     assert step.layers[0].row_token.tolist() == [0, 1]
+
+
+def test_rows_of_the_text_before_hold_no_token_of_the_new_one():
+    whole = replace(CORRECT, kv_view=lambda ledger: np.arange(ledger.capacity))
+    engine = ByHand("rope", 4, seams=whole).engine
+    engine.step(_prefill([1, 2, 3]))
+    step = engine.step(AppendTokens("new_prompt", (7, 8), is_new_text=True))
+    assert step.layers[0].row_token.tolist() == [0, 1, -1, -1]
+    refused = engine.step(AppendTokens("new_prompt", (1, 2, 3, 4, 5), is_new_text=True))
+    assert refused.live[0].token_index.tolist() == []
+
+
+def test_ranks_are_given_anew_after_every_step():
+    engine = ByHand("rope", 3, policy=Window(3, 1), numbering=ByRank(3, 1), longest_append=2).engine
+    engine.step(_prefill([1, 2, 3]))
+    step = engine.step(_prefill([4, 5]))
+    assert step.position_ids == (2, 2)
+    assert step.ledger.token_index.tolist() == [0, 3, 4]
+    assert step.ledger.position_id.tolist() == [0, 1, 2]
+    assert engine.step(RollBack(1, 5)).ledger.position_id.tolist() == [0, 1]
 
 
 def test_a_new_text_that_does_not_fit_leaves_the_cache_empty():
@@ -308,14 +328,21 @@ def test_layers_that_were_told_the_same_share_one_plan():
     assert all(rows is step.live[0] for rows in step.live)
 
 
-def test_a_step_leaves_the_number_of_torch_threads_as_it_was():
+def test_a_step_computes_in_one_thread_and_leaves_their_number_as_it_was():
+    seen = []
+
+    def spy(heads, n_rep):
+        seen.append(torch.get_num_threads())
+        return seams.repeat_kv(heads, n_rep)
+
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        ByHand("rope", 8).engine.step(_prefill([1, 2, 3]))
+        ByHand("rope", 8, seams=replace(CORRECT, repeat_kv=spy)).engine.step(_prefill([1, 2]))
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
+    assert set(seen) == {1}
 
 
 def test_single_rows_are_computed_into_one_scratch_that_is_used_again():

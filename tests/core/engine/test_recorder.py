@@ -203,6 +203,55 @@ def test_rows_of_a_forgotten_text_are_not_recognised():
     assert _found(layers) == [[ABSENT, ABSENT, 0]] * 2
 
 
+def test_the_first_token_taken_back_is_forgotten_and_the_one_before_it_is_not():
+    driven = Driven()
+    driven.read([0, 1], [0, 1], [0, 1])
+    driven.recorder.forget_from(1)
+    for layer, rows in enumerate(driven.store.layers):
+        rows.kv[:, :, 2] = driven.rows_of(layer, [1])[:, :, 0]
+        rows.kv[:, :, 3] = driven.rows_of(layer, [0])[:, :, 0]
+    driven.rows_of = lambda layer, tokens: torch.full((2, 1, 1, 2), 7.5)
+    assert _found(driven.read([1], [1], [0, 1, 2, 3])) == [[0, 1, ABSENT, 0]] * 2
+
+
+def test_layers_with_plans_of_their_own_are_named_by_their_own_rows():
+    driven = Driven()
+    plans = _plan([0, 1], [0, 1], [0, 1]), _plan([3, 2], [2, 3], [0, 1])
+    driven.recorder.begin(0, as_ids([0, 1]), plans)
+    for layer, (rows, plan) in enumerate(zip(driven.store.layers, plans, strict=True)):
+        new_rows = driven.rows_of(layer, [0, 1])
+        driven.recorder.stored(layer, plan, new_rows)
+        rows.write(plan.write_rows, new_rows[0], new_rows[1])
+        chosen = selection(plan.read_rows, CPU)
+        back = rows.read(chosen)
+        driven.recorder.was_read(layer, plan, chosen, back)
+        driven.recorder.computed(layer, plan, _tensors(new_rows, back))
+    assert _found(driven.recorder.taken()) == [[0, 1], [1, 0]]
+    live = driven.live([0, 1, 2, 3])
+    assert live[0].token_index.tolist() == [0, 1, ABSENT, ABSENT]
+    assert live[1].token_index.tolist() == [ABSENT, ABSENT, 1, 0]
+
+
+def test_a_row_that_was_not_read_is_kept_beside_one_that_changed():
+    driven = Driven()
+    driven.read([0, 1], [0, 1], [0, 1])
+    driven.store.layers[0].kv[:, :, 0] = 7
+    changed, as_meant = driven.read([2, 3], [2, 3], [0, 2])
+    assert changed.first_read.row.tolist() == [0, 2, 3]
+    assert as_meant.first_read.row.tolist() == [2, 3]
+    assert np.array_equal(changed.first_read.kv[:, :, 1:], driven.rows_of(0, [2, 3]).numpy())
+    assert (changed.first_read.kv[:, :, 0] == 7).all()
+
+
+def test_a_step_without_surprise_after_one_with_a_surprise_keeps_only_its_own_rows():
+    driven = Driven()
+    driven.read([0, 1], [0, 1], [0, 1])
+    driven.store.layers[0].kv[:, :, 0] = 7
+    driven.read([2], [2], [0, 1, 2])
+    layers = driven.read([3], [3], [3, 0, 1, 2])
+    assert [layer.first_read.row.tolist() for layer in layers] == [[3], [3]]
+
+
 def test_of_equal_rows_the_newest_token_is_named():
     driven = Driven()
     same = driven.rows_of
