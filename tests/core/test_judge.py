@@ -17,7 +17,6 @@ from core.reference import Passage, Reference
 from core.session import Session
 from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Rollback
 from core.tolerance import wrong_floor
-from core.tolerance import wrong_floor
 from tests.helpers.engines import run_by_hand, with_layer, with_record
 from tests.helpers.runs import SCHEMES, SEVEN_IDS, judge_again, judged, run, spec_for, tiny
 
