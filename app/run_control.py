@@ -1,4 +1,8 @@
-"""What the person can do with a run; between the actions and panels and the worker's answers."""
+"""What the person can do with a run; between the actions and panels and the worker's answers.
+
+One file of more than 300 lines, because every command here is answered here: which run is asked
+for, which is shown, and what is still due are one state.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -4,37 +4,23 @@ from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
-    QCheckBox,
     QComboBox,
-    QDoubleSpinBox,
     QFileDialog,
     QHBoxLayout,
     QLabel,
-    QPlainTextEdit,
     QSizePolicy,
-    QSpinBox,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from app.draft import Draft
-from app.icons import icon
 from app.script_words import script_words
-from app.theme import Theme, complaint_style, tick_box_style
-from core.model.names import model_names
-from core.spec import DTYPE_NAMES
+from app.settings_fields import SettingsFields
+from app.theme import Theme, complaint_style
 
 RESTART_AFTER_MS = 300
 LABEL_PX = 62
-PROMPT_LINES = 2
-MOST_SLOTS = 65_536
-POLICY_WORDS = {
-    "refuse": ("Refuse", "a full cache takes nothing more"),
-    "window": ("Window", "the oldest row leaves; a token sees the last C tokens, itself counted"),
-    "reprefill": ("Re-prefill", "a full cache starts again with the last C tokens, at position 0"),
-    "sinks": ("Sinks + window", "as window, but the first tokens stay"),
-}
 
 
 class SettingsPanel(QWidget):
@@ -53,9 +39,7 @@ class SettingsPanel(QWidget):
         self._timer.setSingleShot(True)
         self._timer.setInterval(RESTART_AFTER_MS)
         self._timer.timeout.connect(self._tell)
-        self._make_text_fields()
-        self._make_cache_fields()
-        self._make_number_fields()
+        self._fields = SettingsFields(theme)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(*(theme.margin_px,) * 4)
         self._column.setSpacing(4)
@@ -66,29 +50,29 @@ class SettingsPanel(QWidget):
         """Fill the form; it does not answer."""
         self._timer.stop()
         self._draft = draft
-        blockers = [QSignalBlocker(field) for field in self._fields()]
-        self._model.setEditText(draft.model)
-        if self._prompt.toPlainText() != draft.prompt:
-            self._prompt.setPlainText(draft.prompt)
-        self._policy.setCurrentIndex(self._policy.findData(draft.policy))
-        self._capacity.setValue(draft.capacity)
-        self._chunk.setValue(draft.chunk or 0)
-        self._sinks.setValue(draft.sinks)
-        self._reassign.setChecked(draft.reassign_positions)
-        self._show_choice(self._device, draft.device)
-        self._show_choice(self._dtype, draft.dtype)
-        self._temperature.setValue(draft.temperature)
-        self._seed.setValue(draft.seed)
+        blockers = [QSignalBlocker(field) for field in self._fields.all]
+        self._fields.model.setEditText(draft.model)
+        if self._fields.prompt.toPlainText() != draft.prompt:
+            self._fields.prompt.setPlainText(draft.prompt)
+        self._fields.policy.setCurrentIndex(self._fields.policy.findData(draft.policy))
+        self._fields.capacity.setValue(draft.capacity)
+        self._fields.chunk.setValue(draft.chunk or 0)
+        self._fields.sinks.setValue(draft.sinks)
+        self._fields.reassign.setChecked(draft.reassign_positions)
+        self._show_choice(self._fields.device, draft.device)
+        self._show_choice(self._fields.dtype, draft.dtype)
+        self._fields.temperature.setValue(draft.temperature)
+        self._fields.seed.setValue(draft.seed)
         del blockers
         self._show_parts(draft)
 
     def show_devices(self, devices: tuple[str, ...]) -> None:
         """Offer the devices that are there."""
-        with QSignalBlocker(self._device):
-            chosen = self._device.currentText()
-            self._device.clear()
-            self._device.addItems(devices)
-            self._show_choice(self._device, chosen)
+        with QSignalBlocker(self._fields.device):
+            chosen = self._fields.device.currentText()
+            self._fields.device.clear()
+            self._fields.device.addItems(devices)
+            self._show_choice(self._fields.device, chosen)
 
     def show_error(self, place: str, message: str) -> None:
         """Show an error beside the field that it is about."""
@@ -114,93 +98,20 @@ class SettingsPanel(QWidget):
             label.clear()
             label.hide()
 
-    # Fields.
-
-    def _make_text_fields(self) -> None:
-        self._model = QComboBox()
-        self._model.setEditable(True)
-        self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self._model.addItems(model_names())
-        _explain(self._model, "Model", "A known model, or the folder of a checkpoint")
-        self._folder = QToolButton()
-        self._folder.setIcon(icon("open", self._theme))
-        _explain(self._folder, "Choose a model folder", "Choose the folder of a checkpoint")
-        self._prompt = QPlainTextEdit()
-        self._prompt.setTabChangesFocus(True)
-        self._prompt.setFont(self._theme.mono())
-        line_px = self._prompt.fontMetrics().lineSpacing()
-        self._prompt.setFixedHeight(PROMPT_LINES * line_px + 12)
-        _explain(self._prompt, "Prompt", "The text that the first prefill reads")
-        self._script = QLabel()
-        self._script.setWordWrap(True)
-        self._script.setFont(self._theme.sans(px=self._theme.small_px))
-        self._plain = QToolButton()
-        self._plain.setIcon(icon("close", self._theme))
-        self._plain.setAutoRaise(True)
-        _explain(self._plain, "Decode plainly", "Drop this list of requests and decode plainly")
-
-    def _make_cache_fields(self) -> None:
-        self._policy = QComboBox()
-        for name, (text, meaning) in POLICY_WORDS.items():
-            self._policy.addItem(text, name)
-            row = self._policy.count() - 1
-            self._policy.setItemData(row, meaning, Qt.ItemDataRole.ToolTipRole)
-        _explain(self._policy, "Policy", "What happens when the cache has no room")
-        self._capacity = _spin(1, MOST_SLOTS)
-        _explain(self._capacity, "Capacity", "Slots that the cache has")
-        self._chunk = _spin(0, MOST_SLOTS)
-        self._chunk.setSpecialValueText("whole")
-        _explain(self._chunk, "Chunk", "Tokens per prefill step; whole: the prompt in one step")
-        self._sinks = _spin(0, MOST_SLOTS)
-        _explain(self._sinks, "Sinks", "Slots kept for the first tokens")
-        self._reassign = QCheckBox("re-assign")
-        self._reassign.setStyleSheet(tick_box_style(self._theme))
-        meaning = "Number the kept tokens by their place in the cache (RoPE and ALiBi only)"
-        _explain(self._reassign, "Re-assign positions", meaning)
-
-    def _make_number_fields(self) -> None:
-        self._device = QComboBox()
-        self._device.addItem("cpu")
-        _explain(self._device, "Device", "Where the engine computes: what this machine has")
-        self._dtype = QComboBox()
-        self._dtype.addItems(DTYPE_NAMES)
-        _explain(self._dtype, "Number type", "Number type of weights and cache")
-        self._temperature = QDoubleSpinBox()
-        self._temperature.setRange(0, 10)
-        self._temperature.setSingleStep(0.1)
-        self._temperature.setSpecialValueText("greedy")
-        meaning = "0 takes the best token; above, tokens are drawn by chance"
-        _explain(self._temperature, "Temperature", meaning)
-        self._seed = _spin(0, 2**31 - 1)
-        _explain(self._seed, "Seed", "With the step number, decides the sampling of a step")
-
-    def _fields(self) -> tuple[QWidget, ...]:
-        return (
-            self._model,
-            self._prompt,
-            self._policy,
-            self._capacity,
-            self._chunk,
-            self._sinks,
-            self._reassign,
-            self._device,
-            self._dtype,
-            self._temperature,
-            self._seed,
-        )
-
     # Layout.
 
     def _lay_out(self) -> None:
-        self._add_row("Model", self._model, self._folder, places=("model",))
-        self._add_row("Prompt", self._prompt, places=("prompt",))
-        self._script_row = self._add_row("Script", self._script, self._plain)
-        self._add_row("Policy", self._policy, places=("policy",))
-        self._sinks_row = self._add_row("Sinks", self._sinks, self._reassign, places=("sinks",))
-        sizes = (self._capacity, _label("Chunk"), self._chunk)
+        self._add_row("Model", self._fields.model, self._fields.folder, places=("model",))
+        self._add_row("Prompt", self._fields.prompt, places=("prompt",))
+        self._script_row = self._add_row("Script", self._fields.script, self._fields.plain)
+        self._add_row("Policy", self._fields.policy, places=("policy",))
+        self._sinks_row = self._add_row(
+            "Sinks", self._fields.sinks, self._fields.reassign, places=("sinks",)
+        )
+        sizes = (self._fields.capacity, _label("Chunk"), self._fields.chunk)
         self._add_row("Capacity", *sizes, places=("capacity", "chunk"))
-        self._add_row("Device", self._device, self._dtype, places=("device", "dtype"))
-        chances = (self._temperature, _label("Seed"), self._seed)
+        self._add_row("Device", self._fields.device, self._fields.dtype, places=("device", "dtype"))
+        chances = (self._fields.temperature, _label("Seed"), self._fields.seed)
         self._add_row("Temp.", *chances, places=("temperature", "seed"))
         self._column.addStretch(1)
 
@@ -211,10 +122,10 @@ class SettingsPanel(QWidget):
         row.setSpacing(4)
         label = _label(text)
         label.setFixedWidth(LABEL_PX)
-        is_tall = self._prompt in fields or self._script in fields
+        is_tall = self._fields.prompt in fields or self._fields.script in fields
         row.addWidget(label, 0, Qt.AlignmentFlag.AlignTop if is_tall else _MIDDLE)
         for field in fields:
-            is_small = isinstance(field, QToolButton | QLabel) and field is not self._script
+            is_small = isinstance(field, QToolButton | QLabel) and field is not self._fields.script
             row.addWidget(field, 0 if is_small else 1)
             if not is_small:
                 field.setSizePolicy(QSizePolicy.Policy.Ignored, field.sizePolicy().verticalPolicy())
@@ -235,16 +146,21 @@ class SettingsPanel(QWidget):
     # Edits.
 
     def _connect(self) -> None:
-        self._model.editTextChanged.connect(self._edit)
-        self._prompt.textChanged.connect(self._edit)
-        for box in (self._policy, self._device, self._dtype):
+        self._fields.model.editTextChanged.connect(self._edit)
+        self._fields.prompt.textChanged.connect(self._edit)
+        for box in (self._fields.policy, self._fields.device, self._fields.dtype):
             box.currentIndexChanged.connect(self._edit)
-        for spin in (self._capacity, self._chunk, self._sinks, self._seed):
+        for spin in (
+            self._fields.capacity,
+            self._fields.chunk,
+            self._fields.sinks,
+            self._fields.seed,
+        ):
             spin.valueChanged.connect(self._edit)
-        self._temperature.valueChanged.connect(self._edit)
-        self._reassign.toggled.connect(self._edit)
-        self._folder.clicked.connect(self._choose_folder)
-        self._plain.clicked.connect(self._decode_plainly)
+        self._fields.temperature.valueChanged.connect(self._edit)
+        self._fields.reassign.toggled.connect(self._edit)
+        self._fields.folder.clicked.connect(self._choose_folder)
+        self._fields.plain.clicked.connect(self._decode_plainly)
 
     @Slot()
     def _edit(self) -> None:
@@ -265,9 +181,9 @@ class SettingsPanel(QWidget):
         old = self._draft
         if old is None:
             return None
-        model, prompt = self._model.currentText().strip(), self._prompt.toPlainText()
+        model, prompt = self._fields.model.currentText().strip(), self._fields.prompt.toPlainText()
         is_same_text = (model, prompt) == (old.model, old.prompt)
-        policy = self._policy.currentData()
+        policy = self._fields.policy.currentData()
         has_sinks = policy == "sinks"
         return replace(
             old,
@@ -275,27 +191,27 @@ class SettingsPanel(QWidget):
             prompt=prompt,
             prompt_ids=old.prompt_ids if is_same_text else None,
             policy=policy,
-            capacity=self._capacity.value(),
-            sinks=self._sinks.value() if has_sinks else 0,
-            reassign_positions=has_sinks and self._reassign.isChecked(),
-            chunk=self._chunk.value() or None,
-            temperature=round(self._temperature.value(), 4),
-            seed=self._seed.value(),
-            device=self._device.currentText(),
-            dtype=self._dtype.currentText(),
+            capacity=self._fields.capacity.value(),
+            sinks=self._fields.sinks.value() if has_sinks else 0,
+            reassign_positions=has_sinks and self._fields.reassign.isChecked(),
+            chunk=self._fields.chunk.value() or None,
+            temperature=round(self._fields.temperature.value(), 4),
+            seed=self._fields.seed.value(),
+            device=self._fields.device.currentText(),
+            dtype=self._fields.dtype.currentText(),
         )
 
     def _show_parts(self, draft: Draft) -> None:
         """Show the rows that matter for a draft."""
         self._sinks_row.setVisible(draft.policy == "sinks")
         self._script_row.setVisible(draft.then is not None)
-        self._script.setText(script_words(draft.then or ()))
+        self._fields.script.setText(script_words(draft.then or ()))
 
     @Slot()
     def _choose_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self, "Choose the folder of a checkpoint")
         if folder:
-            self._model.setEditText(folder)
+            self._fields.model.setEditText(folder)
 
     @Slot()
     def _decode_plainly(self) -> None:
@@ -316,14 +232,3 @@ _MIDDLE = Qt.AlignmentFlag.AlignVCenter
 
 def _label(text: str) -> QLabel:
     return QLabel(text)
-
-
-def _spin(least: int, most: int) -> QSpinBox:
-    spin = QSpinBox()
-    spin.setRange(least, most)
-    return spin
-
-
-def _explain(field: QWidget, name: str, meaning: str) -> None:
-    field.setAccessibleName(name)
-    field.setToolTip(meaning)

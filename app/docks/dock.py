@@ -64,10 +64,10 @@ class ReadoutDock(Dock):
         self._pending: RunView | None = None
         self._is_seen = False
         content = spec.build(theme)
-        content.selected.connect(self.selected)
         # Qt moves no neighbour when a least height changes, so it is the same at all times.
         content.setMinimumHeight(spec.least_px)
         super().__init__(spec.id, spec.title, content, theme)
+        content.selected.connect(self.selected)
         self.visibilityChanged.connect(self._on_visibility)
 
     @property

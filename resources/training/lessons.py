@@ -10,7 +10,8 @@ from resources.training.grammar import PUNCTUATION, split_sentences, world_words
 from resources.training.tokenizer import BYTE_TOKEN_IDS, WordIds
 from resources.training.world import MAX_THINGS, Question, Story, tell_story
 
-SHORTEST = 24
+SHORTEST_AT_FIRST = 24
+SHORTEST = 80
 LONGEST = 254
 IGNORED = -100
 MOST_NOISE = 12
@@ -40,22 +41,24 @@ def make_batch(
 ) -> Batch:
     """Make a batch of about `n_tokens` tokens; stories have up to `n_things` things.
 
-    Half of the batches are as hard as allowed, the others have fewer things and fewer words. One
+    Half of the batches are as hard as allowed, the others have fewer things and fewer words; once
+    all things are in, stories are no longer very short, so that the model tells at length. One
     story in ten starts late and one in twenty-five after some bytes that mean nothing, so that the
     model goes on with whatever a person types.
     """
     rng = random.Random(seed)
     is_hardest = rng.random() < 0.5
     n_most = n_things if is_hardest else rng.randint(1, n_things)
-    longest = max_words_for(n_most)
-    width = longest if is_hardest else rng.randint(SHORTEST, longest)
+    shortest = SHORTEST if n_things == MAX_THINGS else SHORTEST_AT_FIRST
+    longest = max(shortest, max_words_for(n_most))
+    width = longest if is_hardest else rng.randint(shortest, longest)
     rows: list[_Row] = []
     for number in range(max(1, n_tokens // width)):
         if rng.random() < random_share:
             make_words = rng.choice((repeated_words, recalled_words))
             rows.append(_Row(word_ids.encode(make_words(rng, width)), (), 0))
             continue
-        n_words = rng.randint(max(SHORTEST, width * 3 // 4), width)
+        n_words = rng.randint(max(shortest, width * 3 // 4), width)
         story = tell_story(f"{seed}/{number}", n_most, n_words, rng.choice(HABITS))
         draw = rng.random()
         if draw < 0.1:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from core.errors import SpecError
 from core.outcome import OK, PositionLimit, Refused
 from core.policy_oracle import PolicyOracle, PolicyRules
+from core.spec import POLICY_NAMES
 
 # Hand-made tables. Token ids are 100 + token index, so that a passage tells its tokens.
 
@@ -679,3 +680,14 @@ def test_whatever_the_engine_does_the_oracle_goes_on_with_what_was_read(rules, r
         else:
             continue
         assert step.seen == should_be
+
+
+@pytest.mark.parametrize("policy", POLICY_NAMES)
+def test_every_policy_can_be_judged_by_a_rule_of_its_own(policy):
+    expected = PolicyOracle(PolicyRules(policy, 4)).append((1, 2), engine_accepted=True)
+    assert expected.outcome == OK
+
+
+def test_a_policy_without_a_rule_is_an_error_and_never_a_green_light():
+    with pytest.raises(KeyError):
+        PolicyOracle(PolicyRules("the newest idea", 4))

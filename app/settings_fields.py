@@ -1,0 +1,124 @@
+"""The controls of the form that decides a run, with their words."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QLabel,
+    QPlainTextEdit,
+    QSpinBox,
+    QToolButton,
+    QWidget,
+)
+
+from app.icons import icon
+from app.theme import Theme, tick_box_style
+from core.model.names import model_names
+from core.spec import DTYPE_NAMES
+
+PROMPT_LINES = 2
+MOST_SLOTS = 65_536
+POLICY_WORDS = {
+    "refuse": ("Refuse", "a full cache takes nothing more"),
+    "window": ("Window", "the oldest row leaves; a token sees the last C tokens, itself counted"),
+    "reprefill": ("Re-prefill", "a full cache starts again with the last C tokens, at position 0"),
+    "sinks": ("Sinks + window", "as window, but the first tokens stay"),
+}
+
+
+class SettingsFields:
+    """One control for each thing that can be set, and the two buttons beside them."""
+
+    def __init__(self, theme: Theme) -> None:
+        """Make them all; who holds them lays them out."""
+        self._theme = theme
+        self._make_text_fields()
+        self._make_cache_fields()
+        self._make_number_fields()
+
+    @property
+    def all(self) -> tuple[QWidget, ...]:
+        """Those that hold a setting."""
+        return (
+            self.model,
+            self.prompt,
+            self.policy,
+            self.capacity,
+            self.chunk,
+            self.sinks,
+            self.reassign,
+            self.device,
+            self.dtype,
+            self.temperature,
+            self.seed,
+        )
+
+    def _make_text_fields(self) -> None:
+        self.model = QComboBox()
+        self.model.setEditable(True)
+        self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.model.addItems(model_names())
+        _explain(self.model, "Model", "A known model, or the folder of a checkpoint")
+        self.folder = QToolButton()
+        self.folder.setIcon(icon("open", self._theme))
+        _explain(self.folder, "Choose a model folder", "Choose the folder of a checkpoint")
+        self.prompt = QPlainTextEdit()
+        self.prompt.setTabChangesFocus(True)
+        self.prompt.setFont(self._theme.mono())
+        line_px = self.prompt.fontMetrics().lineSpacing()
+        self.prompt.setFixedHeight(PROMPT_LINES * line_px + 12)
+        _explain(self.prompt, "Prompt", "The text that the first prefill reads")
+        self.script = QLabel()
+        self.script.setWordWrap(True)
+        self.script.setFont(self._theme.sans(px=self._theme.small_px))
+        self.plain = QToolButton()
+        self.plain.setIcon(icon("close", self._theme))
+        self.plain.setAutoRaise(True)
+        _explain(self.plain, "Decode plainly", "Drop this list of requests and decode plainly")
+
+    def _make_cache_fields(self) -> None:
+        self.policy = QComboBox()
+        for name, (text, meaning) in POLICY_WORDS.items():
+            self.policy.addItem(text, name)
+            row = self.policy.count() - 1
+            self.policy.setItemData(row, meaning, Qt.ItemDataRole.ToolTipRole)
+        _explain(self.policy, "Policy", "What happens when the cache has no room")
+        self.capacity = _spin(1, MOST_SLOTS)
+        _explain(self.capacity, "Capacity", "Slots that the cache has")
+        self.chunk = _spin(0, MOST_SLOTS)
+        self.chunk.setSpecialValueText("whole")
+        _explain(self.chunk, "Chunk", "Tokens per prefill step; whole: the prompt in one step")
+        self.sinks = _spin(0, MOST_SLOTS)
+        _explain(self.sinks, "Sinks", "Slots kept for the first tokens")
+        self.reassign = QCheckBox("re-assign")
+        self.reassign.setStyleSheet(tick_box_style(self._theme))
+        meaning = "Number the kept tokens by their place in the cache (RoPE and ALiBi only)"
+        _explain(self.reassign, "Re-assign positions", meaning)
+
+    def _make_number_fields(self) -> None:
+        self.device = QComboBox()
+        self.device.addItem("cpu")
+        _explain(self.device, "Device", "Where the engine computes: what this machine has")
+        self.dtype = QComboBox()
+        self.dtype.addItems(DTYPE_NAMES)
+        _explain(self.dtype, "Number type", "Number type of weights and cache")
+        self.temperature = QDoubleSpinBox()
+        self.temperature.setRange(0, 10)
+        self.temperature.setSingleStep(0.1)
+        self.temperature.setSpecialValueText("greedy")
+        meaning = "0 takes the best token; above, tokens are drawn by chance"
+        _explain(self.temperature, "Temperature", meaning)
+        self.seed = _spin(0, 2**31 - 1)
+        _explain(self.seed, "Seed", "With the step number, decides the sampling of a step")
+
+
+def _spin(least: int, most: int) -> QSpinBox:
+    spin = QSpinBox()
+    spin.setRange(least, most)
+    return spin
+
+
+def _explain(field: QWidget, name: str, meaning: str) -> None:
+    field.setAccessibleName(name)
+    field.setToolTip(meaning)
