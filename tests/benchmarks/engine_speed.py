@@ -1,7 +1,8 @@
 """How fast a step is: `python -m tests.benchmarks.engine_speed [--large] [--lengths]`.
 
 Everything that is compared runs in this process, on one thread, in turns, so that a busy machine
-slows all of it alike; medians and their ratios are printed as Markdown. Nothing here is a test.
+slows all of it alike; medians and their ratios are printed as Markdown. Nothing here is a test; RESULTS.md has the
+figures of one machine.
 """
 
 import argparse
@@ -14,7 +15,12 @@ import numpy as np
 import torch
 from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
 
-from core.engine.recorder import Recorder
+from core.arrays import IntArray
+from core.engine.forward import LayerTensors
+from core.engine.recorder import Recorder, Witness
+from core.engine.rows import RowSelection, RowStore
+from core.engine.seams import Seams
+from core.engine.types import LayerPlan
 from core.judge import Judge
 from core.model.config import ModelConfig
 from core.model.loading import LoadedModel
@@ -29,25 +35,27 @@ _PROMPT = 64
 _BLOCK = 10
 
 
-class _NobodyLooks(Recorder):
+class _NobodyLooks:
     """A witness who keeps nothing: what a step costs without the recording."""
 
-    def begin(self, *_: object) -> None:
-        pass
+    def __init__(self, store: RowStore) -> None: ...
 
-    def stored(self, *_: object) -> None:
-        pass
+    def begin(self, step: int, tokens: IntArray, plans: Sequence[LayerPlan]) -> None: ...
 
-    def was_read(self, *_: object) -> None:
-        pass
+    def stored(self, layer: int, plan: LayerPlan, new_rows: torch.Tensor) -> None: ...
 
-    def computed(self, *_: object) -> None:
-        pass
+    def was_read(
+        self, layer: int, plan: LayerPlan, rows: RowSelection, read: torch.Tensor
+    ) -> None: ...
+
+    def computed(self, layer: int, plan: LayerPlan, tensors: LayerTensors) -> None: ...
+
+    def forget_from(self, token_index: int) -> None: ...
 
     def taken(self) -> tuple[LayerRecord, ...]:
         return ()
 
-    def live(self, *_: object) -> tuple[LiveRows, ...]:
+    def live(self, slots: IntArray, seams: Sequence[Seams]) -> tuple[LiveRows, ...]:
         return ()
 
 
@@ -74,11 +82,16 @@ def model_of(n_layers: int, n_heads: int, width: int, vocab: int, n_ctx: int) ->
     return LoadedModel(config, random_weights(config, 0), tokenizer, None)
 
 
-def session_of(loaded: LoadedModel, n_prompt: int, n_steps: int, **options: object) -> Session:
+def session_of(
+    loaded: LoadedModel,
+    n_prompt: int,
+    n_steps: int,
+    make_witness: Callable[[RowStore], Witness] = Recorder,
+) -> Session:
     """A session that has read its prompt."""
     prompt = np.random.default_rng(0).integers(0, loaded.config.vocab_size, n_prompt)
     spec = RunSpec("bench", tuple(prompt.tolist()), steps=n_steps, capacity=n_prompt + n_steps)
-    session = Session(spec, loaded, **options)
+    session = Session(spec, loaded, make_witness)
     session.advance()
     return session
 

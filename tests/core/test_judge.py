@@ -16,7 +16,7 @@ from core.outcome import OK, PositionLimit, Refused
 from core.reference import Passage, Reference
 from core.session import Session
 from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Rollback
-from core.tolerance import wrong_floor
+from core.tolerance import field_band, wrong_floor
 from tests.helpers.engines import run_by_hand, with_layer, with_record
 from tests.helpers.runs import SCHEMES, SEVEN_IDS, judge_again, judged, run, spec_for, tiny
 
@@ -627,6 +627,40 @@ def test_a_refused_new_prompt_forgets_the_rows_of_a_probe():
     refused = NewPrompt((1, 2, 3, 4, 5))
     requests = (Prefill((1, 2)), Rollback(2), Probe(1, 1), refused, Prefill((7, 8)))
     assert judged(spec_for("rope", capacity=4, requests=requests)).wrong_steps == []
+
+
+def test_the_batch_decides_nothing_about_a_damaged_row():
+    trace = run(spec_for("rope", capacity=16, steps=5))
+    record = trace.records[3]
+    row = record.layers[2].new_keys
+    everything = max(np.abs(r.layers[2].new_keys).max() for r in trace.records)
+    own = field_band("float64", row)
+    assert field_band("float64", everything * np.ones(1)) > 1.2 * own
+    keys = row.copy()
+    keys[0, 0, 0] += 1.1 * own
+    changed = with_layer(trace, 3, 2, new_keys=frozen(keys))
+    once = judge_again(changed, tiny("rope"))
+    growing = replace(changed, records=[])
+    judge = Judge(growing, tiny("rope"))
+    for record in changed.records:
+        growing.records.append(record)
+        judge.update()
+    assert [verdict.mechanism for verdict in judge.verdicts] == once.mechanism
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("capacity", [1, 3])
+def test_where_a_damaged_row_is_hidden_no_step_is_wrong_without_a_difference(scheme, capacity):
+    # Chunk 0 spoils the rows of its tokens in the upper layers; with a window of one, the next
+    # step reads the last of them once more, hidden by the mask, and it leaves at the commit.
+    found = judged(
+        spec_for(
+            scheme, prompt_ids=(223, 151, 93, 169, 69, 52), policy="window", capacity=capacity,
+            chunk=5, steps=8, faults=(FaultUse("mask-top-left", 0, 0),),
+        )
+    )  # fmt: skip
+    for verdict in found.verdicts:
+        assert verdict.is_wrong == (verdict.first_difference is not None)
 
 
 def test_a_first_difference_is_given_exactly_where_a_verdict_is_wrong():
