@@ -34,6 +34,11 @@ class OpenRun:
     clean_records: list[StepRecord] = field(default_factory=list[StepRecord])
     n_unjudged: int = 0
 
+    @property
+    def is_over(self) -> bool:
+        """Whether no step can follow, however many are asked for."""
+        return self.session.trace.end not in (None, "steps")
+
     def next_record(self) -> StepRecord | None:
         """One step more, past what the specification planned; None: the run is over."""
         return _next_of(self.session)

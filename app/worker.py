@@ -128,7 +128,7 @@ class Worker(QObject):
         next_record = run.planned_record if request.n_records is None else run.next_record
         n_made = self._make(run, request.n_records, next_record, request.cancelled)
         self._judge(run)
-        if n_made != request.n_records:
+        if n_made != request.n_records or run.is_over:
             self._tell_end(run, request.cancelled)
 
     def _compare(self, run: OpenRun, request: Start, backend: Backend) -> None:
@@ -138,7 +138,7 @@ class Worker(QObject):
 
     def _make_more(self, run: OpenRun, request: Advance) -> None:
         n_made = self._make(run, request.n, run.next_record, request.cancelled)
-        is_short = n_made < request.n
+        is_short = n_made < request.n or run.is_over
         if is_short or run.n_unjudged >= request.judge_every:
             self._judge(run)
         if is_short:

@@ -51,20 +51,18 @@ class Script:
         self._pending: int | None = None
         self._is_forced = False
         self.generated: list[tuple[int, int]] = []
-        self.end: EndReason | None = None
+        self.end: EndReason | None = "steps"
         self.add(spec.all_requests)
 
     def add(self, requests: Iterable[Request]) -> None:
         """More requests at the end; a run that ended for lack of steps goes on."""
         for request in requests:
             self._tasks.extend(self._tasks_of(request))
-        if self.end == "steps" and self._tasks:
-            self.end = None
+        if self.end == "steps":
+            self.end = self._end_before(self._upcoming())
 
     def next_request(self, step: int, dtype: torch.dtype) -> StepRequest | None:
         """What the engine is asked next; None: the run is over, and `end` says why."""
-        if self.end is None:
-            self.end = self._end_before(self._tasks[0] if self._tasks else None)
         if self.end is not None:
             return None
         match self._tasks[0]:
@@ -95,6 +93,8 @@ class Script:
             self._pending, self._is_forced = record.next_token, record.is_forced
             if record.next_token is not None and not isinstance(self._upcoming(), _Chunk):
                 self.generated.append((record.step, record.next_token))
+        if self.end is None:
+            self.end = self._end_before(self._upcoming())
 
     def _tasks_of(self, request: Request) -> Iterable[_Task]:
         if not isinstance(request, Prefill | NewPrompt):

@@ -55,6 +55,7 @@ class Session:
         path = None if loaded.path is None else str(loaded.path)
         self.trace = Trace(spec, ModelInfo(spec.model, path, loaded.config))
         self._script = Script(spec, loaded.config)
+        self.trace.end = self._script.end
         self._engine = _engine(spec, loaded, make_witness)
         self._dtype = self._engine.dtype
 
@@ -62,12 +63,12 @@ class Session:
         """The next step's record; None when the run is over (`trace.end` says why)."""
         trace = self.trace
         request = self._script.next_request(len(trace.records), self._dtype)
-        trace.end = self._script.end
         if request is None:
             return None
         record = self._engine.step(request)
         self._script.done(record)
         trace.records.append(record)
+        trace.end = self._script.end
         return record
 
     def run(self) -> Trace:

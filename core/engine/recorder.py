@@ -6,7 +6,7 @@ or is another token's.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -46,7 +46,9 @@ def to_host(tensor: Tensor) -> FloatArray:
     """A read-only numpy array of the same numbers; bfloat16 becomes float32, which holds it."""
     if tensor.dtype is torch.bfloat16:
         tensor = tensor.float()
-    return frozen((tensor if tensor.is_cpu else tensor.cpu()).numpy())
+    array: FloatArray = (tensor if tensor.is_cpu else tensor.cpu()).numpy()
+    array.setflags(write=False)
+    return array
 
 
 def _bits(rows: FloatArray) -> IntArray:
@@ -54,8 +56,7 @@ def _bits(rows: FloatArray) -> IntArray:
 
     Rows first, as they lie in the buffer: what is read is compared in one go through memory.
     """
-    bits = rows.transpose(2, 0, 1, 3).view(_INT_OF_SIZE[rows.itemsize])
-    return cast("IntArray", bits)
+    return rows.transpose(2, 0, 1, 3).view(_INT_OF_SIZE[rows.itemsize])  # pyright: ignore[reportReturnType]  # integers of another size
 
 
 class _Names:

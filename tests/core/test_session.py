@@ -276,3 +276,18 @@ def test_a_branch_cannot_read_a_token_outside_the_vocabulary():
     session.run()
     with pytest.raises(SpecError, match="256"):
         session.branch(1, token=256)
+
+
+def test_the_end_of_a_run_is_known_with_its_last_step():
+    session = Session(spec_for("rope", prompt_ids=(1, 2, 3), steps=5, capacity=3), tiny("rope"))
+    session.advance()
+    assert session.trace.end is None
+    session.advance()
+    assert session.trace.end == "refused"
+    short = Session(spec_for("rope", steps=1, capacity=12), tiny("rope"))
+    short.advance()
+    assert short.trace.end is None
+    short.advance()
+    assert short.trace.end == "steps"
+    short.decode_more(1)
+    assert short.trace.end is None
