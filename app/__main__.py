@@ -7,8 +7,10 @@ import argparse
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from app.options import WindowOptions, versions, window_parser
+from app.options import WindowOptions, versions, window_arguments
+from app.standard_streams import with_output
 
 COMMANDS = ("run", "faults", "export", "compare")
 INTERNAL_ERROR = 3
@@ -47,18 +49,22 @@ def _command(arguments: list[str]) -> int:
 
 
 def _window(arguments: list[str]) -> int:
-    parsed = window_parser().parse_args(arguments)
+    parsed = window_arguments(arguments)
     if parsed.info:
-        print(versions())
-        return 0
+        return with_output(_info)
     from app import window
 
     return window.main(_options(parsed))
 
 
+def _info() -> int:
+    print(versions())
+    return 0
+
+
 def _options(parsed: argparse.Namespace) -> WindowOptions:
     return WindowOptions(
-        file=parsed.file,
+        file=None if parsed.file is None else Path(parsed.file),
         faults=tuple(parsed.fault),
         step=parsed.step,
         theme=parsed.theme,

@@ -5,16 +5,16 @@ torch is imported by the commands that compute, once the arguments are known to 
 """
 
 import argparse
-import contextlib
 import io
-import os
 import sys
 from collections.abc import Sequence
 
 from app.cli_options import add_export_options, add_run_options
+from app.options import OneLineParser
+from app.standard_streams import INTERRUPTED, UNUSABLE, complain, with_output
 from core.errors import CoreError
 
-DONE, CHECK_FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+DONE = 0
 
 
 def main(argv: Sequence[str]) -> int:
@@ -28,38 +28,34 @@ def main(argv: Sequence[str]) -> int:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack letters
+    return with_output(lambda: _status(argv))
+
+
+def _status(argv: Sequence[str]) -> int:
     try:
-        arguments = _parser().parse_args(argv)
+        arguments = _arguments(argv)
         status: int = arguments.command(arguments)
-        sys.stdout.flush()
     except SystemExit as leaving:  # --help, or an argument that cannot be used
         return int(leaving.code or DONE)
     except CoreError as error:
-        _complain(str(error))
+        complain(str(error))
         return UNUSABLE
-    except BrokenPipeError:
-        _forget_output()
-        return INTERRUPTED
     except KeyboardInterrupt:
-        _complain("interrupted")
+        complain("interrupted")
         return INTERRUPTED
     return status
 
 
-class _Parser(argparse.ArgumentParser):
-    """Complains in one line, without the usage before it."""
-
-    def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Say what is wrong and leave."""
-        if message.endswith("expected one argument"):
-            message += "; a value that begins with - is written --option=VALUE"
-        _complain(f"{message} (see {self.prog} --help)")
-        sys.exit(UNUSABLE)
+def _arguments(argv: Sequence[str]) -> argparse.Namespace:
+    arguments, unknown = _parser().parse_known_args(argv)
+    if unknown:  # the command's own parser says so: its help lists what there is
+        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return arguments
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="kvscope", allow_abbrev=False)
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    parser = OneLineParser(prog="kvscope", allow_abbrev=False)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
     run = commands.add_parser(
         "run",
         help="decode, and judge every step",
@@ -67,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add_run_options(run)
-    run.set_defaults(command=_run)
+    run.set_defaults(command=_run, parser=run)
     faults = commands.add_parser(
         "faults",
         help="list the faults",
@@ -75,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     faults.add_argument("--json", action="store_true", help="JSON Lines")
-    faults.set_defaults(command=_faults)
+    faults.set_defaults(command=_faults, parser=faults)
     export = commands.add_parser(
         "export",
         help="write logits and attention of a trace",
@@ -83,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add_export_options(export)
-    export.set_defaults(command=_export)
+    export.set_defaults(command=_export, parser=export)
     compare = commands.add_parser(
         "compare",
         help="find where two traces first differ",
@@ -93,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("a", metavar="A", help="a .kvtrace")
     compare.add_argument("b", metavar="B", help="another one")
     compare.add_argument("--check", action="store_true", help="exit status 1 if they differ")
-    compare.set_defaults(command=_compare)
+    compare.set_defaults(command=_compare, parser=compare)
     return parser
 
 
@@ -119,13 +115,3 @@ def _compare(arguments: argparse.Namespace) -> int:
     from app.cli_traces import compare
 
     return compare(arguments)
-
-
-def _complain(message: str) -> None:
-    print("kvscope:", " ".join(message.split()), file=sys.stderr)
-
-
-def _forget_output() -> None:
-    """Whoever read the output has left; have Python not complain of it at its end."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -29,7 +29,6 @@ _HEADINGS = (
     "logits",
     "error",
 )
-_WIDTHS = (5, 10, 12, 10, 8, 12, 7, 8, 9, 8)
 _ENDS = {
     "steps": "all requests were carried out",
     "refused": "the cache refused",
@@ -71,6 +70,7 @@ def _setup(trace: Trace) -> Iterator[str]:
         f"{plural(config.n_layers, 'layer')}, {heads}; {spec.dtype} on {spec.device}"
     )
     yield f"cache      {_cache(spec)}"
+    yield from _sampling(spec)
     for use in spec.faults:
         titles = " + ".join(fault.title for fault in find_faults(use.id))
         yield f"fault      {use.id}: {titles}{_where(use)}"
@@ -85,6 +85,17 @@ def _cache(spec: RunSpec) -> str:
     if spec.chunk is not None:
         parts.append(f"prompt in chunks of {spec.chunk}")
     return ", ".join(parts)
+
+
+def _sampling(spec: RunSpec) -> Iterator[str]:
+    """How tokens are chosen; nothing where that is as usual."""
+    limits = {"top_k": spec.top_k, "top_p": spec.top_p, "seed": spec.seed or None}
+    given = [f"{name} {value}" for name, value in limits.items() if value is not None]
+    if spec.temperature > 0:
+        yield f"sampling   {', '.join([f'temperature {spec.temperature:g}', *given])}"
+    elif given:
+        unused = " and ".join(given)
+        yield f"sampling   greedy: without --temperature above 0, {unused} change nothing"
 
 
 def _where(use: FaultUse) -> str:

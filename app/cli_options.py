@@ -44,10 +44,11 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         help="switch a fault on, in these steps and layers (repeatable; see kvscope faults)",
     )
     add("--force-ids", type=token_ids, metavar="4,5,6", help="the first generated tokens")
-    add("--temperature", type=float, metavar="T", help="0 is greedy (default)")
-    add("--top-k", type=whole_number, metavar="K", help="sample among the K best")
-    add("--top-p", type=float, metavar="P", help="sample within this share of probability")
-    add("--seed", type=whole_number, metavar="S", help="of the sampling (default: 0)")
+    add("--temperature", type=float, metavar="T", help="0 is greedy (default); above, samples")
+    sampling = "(needs --temperature above 0)"
+    add("--top-k", type=whole_number, metavar="K", help=f"sample among the K best {sampling}")
+    add("--top-p", type=float, metavar="P", help=f"sample in this share of chance {sampling}")
+    add("--seed", type=whole_number, metavar="S", help=f"of the sampling, default 0 {sampling}")
     add("--device", help="auto, cpu, cuda, cuda:N or mps (default: cpu)")
     add("--dtype", choices=DTYPE_NAMES, help="number type (default: float32)")
     add(

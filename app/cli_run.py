@@ -29,7 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises:
         CoreError: input that cannot be used.
-        BrokenPipeError: whoever read the output has left; the trace is written all the same.
+        OSError: the output cannot be written, or its reader has left; the trace is written all
+            the same.
     """
     scenario = scenario_of(arguments)
     path: Path | None = arguments.trace
@@ -43,22 +44,36 @@ def run(arguments: argparse.Namespace) -> int:
         printer = JsonPrinter(trace, judge.verdicts, loaded.tokenizer)
     else:
         printer = AccountPrinter(trace, judge.verdicts, loaded.tokenizer, path)
-    reader_left: BrokenPipeError | None = None
-    try:
-        with _ctrl_c_sets(cancel := threading.Event()):
-            printer.begin()
-            _decode(session, judge, cancel, printer.judged)
-    except BrokenPipeError as left:
-        reader_left, trace.end = left, trace.end or "cancelled"
+    output_failed = _run(session, judge, printer, has_file=path is not None)
     if path is not None:
         save_trace(path, trace, full=True, verdicts=judge.verdicts)
-    if reader_left is not None:
-        raise reader_left
+    if output_failed is not None:
+        raise output_failed
     printer.end()
     if trace.end == "cancelled":
         return INTERRUPTED
     is_wrong = any(verdict.is_wrong for verdict in judge.verdicts)
     return CHECK_FAILED if arguments.check and is_wrong else DONE
+
+
+def _run(session: Session, judge: Judge, printer: Printer, *, has_file: bool) -> OSError | None:
+    """Run to the end; returns why what was to be told could not be written.
+
+    A reader that leaves ends the run. A full disk does not where the run goes to a file too, which
+    may be on another disk.
+    """
+    with _ctrl_c_sets(cancel := threading.Event()):
+        try:
+            printer.begin()
+            _decode(session, judge, cancel, printer.judged)
+        except BrokenPipeError as error:
+            session.trace.end = session.trace.end or "cancelled"
+            return error
+        except OSError as error:
+            if has_file:
+                _decode(session, judge, cancel, _tell_nobody)
+            return error
+    return None
 
 
 def _decode(
@@ -80,6 +95,10 @@ def _decode(
     trace.end = trace.end or "cancelled"
     progress.done()
     report(judge.update())
+
+
+def _tell_nobody(verdicts: list[StepVerdict]) -> None:
+    """Do nothing: the output cannot be written."""
 
 
 @contextmanager

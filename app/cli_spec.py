@@ -11,7 +11,7 @@ from core.faults.fault import Scenario
 from core.model.config import ModelConfig
 from core.model.devices import resolve_device
 from core.model.loading import LoadedModel
-from core.spec import FaultUse, RunSpec
+from core.spec import Decode, FaultUse, RunSpec
 
 DEFAULT_MODEL = "learned"
 DEFAULT_CAPACITY = 128
@@ -80,7 +80,7 @@ def spec_of(
         base["capacity"] = min(DEFAULT_CAPACITY, limit)
         base["prompt_ids"] = _prompt_ids(arguments, loaded)
         spec = RunSpec(**{**base, **given})
-    _check_room(spec)
+    _check_room(spec, loaded.config)
     _check_size(spec, loaded.config)
     return spec
 
@@ -102,12 +102,15 @@ def _prompt_ids(arguments: argparse.Namespace, loaded: LoadedModel) -> tuple[int
     return loaded.tokenizer.encode(arguments.prompt)
 
 
-def _check_room(spec: RunSpec) -> None:
-    n = len(spec.prompt_ids)
+def _check_room(spec: RunSpec, config: ModelConfig) -> None:
+    n, limit = len(spec.prompt_ids), config.position_limit
     if spec.policy == "refuse" and n > spec.capacity:
+        n_in_all = n + sum(isinstance(request, Decode) for request in spec.all_requests)
+        enough = n_in_all if limit is None else min(n_in_all, limit)
         raise SpecError(
-            f"the prompt has {n} tokens, but a cache of {spec.capacity} slots refuses more; "
-            f"choose --capacity {n} or above, a shorter prompt, or another --policy"
+            f"the prompt has {n} tokens, but a cache of {spec.capacity} slots refuses more; choose "
+            f"--capacity {enough} (for all steps), a shorter prompt, or another --policy",
+            field="capacity",
         )
 
 

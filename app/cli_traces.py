@@ -22,6 +22,8 @@ def export(arguments: argparse.Namespace) -> int:
     Raises:
         CoreError: a trace that cannot be read or run again, or a file that cannot be written.
     """
+    if arguments.out.resolve() == arguments.trace.resolve():
+        raise TraceError(f"--out {arguments.out} is the trace itself; give another name")
     check_writable(arguments.out)
     trace = _trace(arguments.trace)
     arrays = exported(trace, arguments.tensors)

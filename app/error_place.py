@@ -1,36 +1,31 @@
 """Which field of the form an error is about, so that its text can stand beside it."""
 
-from core.errors import CoreError, DeviceError, FaultError, ModelError, SpecError
+from core.errors import CoreError, FaultError, ModelError, SettingError
 
-_WORDS = (
-    ("policy '", "policy"),
-    ("prompt", "prompt"),
-    ("token id", "prompt"),
-    ("surrogate", "prompt"),
-    ("re-assigned", "sinks"),
-    ("sinks", "sinks"),
-    ("capacity", "capacity"),
-    ("chunk", "chunk"),
-    ("temperature", "temperature"),
-    ("seed", "seed"),
-    ("dtype", "dtype"),
-)
-"""A word of the message, and the field it points to; the first that occurs decides."""
+_PLACES = {
+    "model": "model",
+    "prompt_ids": "prompt",
+    "policy": "policy",
+    "capacity": "capacity",
+    "sinks": "sinks",
+    "reassign_positions": "sinks",
+    "chunk": "chunk",
+    "temperature": "temperature",
+    "seed": "seed",
+    "device": "device",
+    "dtype": "dtype",
+}
+"""Field of a run specification to field of the form; the form does not have the others."""
 
 
 def place_of(error: CoreError) -> str | None:
     """The field's name; None where no single field is at fault."""
-    message = str(error)
-    if isinstance(error, FaultError):
-        return "faults"
-    if isinstance(error, ModelError):
-        return "model"
-    if isinstance(error, DeviceError):
-        return "dtype" if _is_about_number_type(message) else "device"
-    if isinstance(error, SpecError):
-        return next((place for word, place in _WORDS if word in message), None)
-    return None
-
-
-def _is_about_number_type(message: str) -> bool:
-    return message.startswith("number type") or " has no " in message
+    match error:
+        case FaultError():
+            return "faults"
+        case ModelError():
+            return "model"
+        case SettingError(field=str(field)):
+            return _PLACES.get(field)
+        case _:
+            return None

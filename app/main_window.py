@@ -125,10 +125,13 @@ class MainWindow(QMainWindow):
 
     def save_file(self) -> None:
         """Ask for a place and save the run there."""
-        path, kind = QFileDialog.getSaveFileName(self, "Save trace", "", f"{SMALL};;{FULL}")
-        if path:
-            named = Path(path) if Path(path).suffix else Path(path + SUFFIX)
-            self.control.save_trace(named, full=kind == FULL)
+        dialog = QFileDialog(self, "Save trace")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters([SMALL, FULL])
+        dialog.setDefaultSuffix(SUFFIX)  # so that the dialog asks before it replaces a file
+        if dialog.exec():
+            (path,) = dialog.selectedFiles()
+            self.control.save_trace(Path(path), full=dialog.selectedNameFilter() == FULL)
 
     def show_about(self) -> None:
         """Say what this program is, in a window that blocks nothing."""
@@ -186,6 +189,7 @@ class MainWindow(QMainWindow):
         control.situation_changed.connect(self._refresh_soon)
         control.draft_loaded.connect(self._show_draft)
         control.run_started.connect(self._on_run_started)
+        control.stepped.connect(self.message_bar.clear_passing)
         control.misfit.connect(self._on_misfit)
         control.noticed.connect(self.show_notice)
         self._refresh_timer.timeout.connect(self._refresh)
@@ -213,6 +217,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_misfit(self, message: Failed) -> None:
         setup, faults = self.panels
+        self.message_bar.clear_passing()
         if message.place == "faults":
             self.faults.show_error(message.message)
             faults.raise_()

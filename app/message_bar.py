@@ -78,6 +78,12 @@ class MessageBar(QFrame):
         self.hide()
 
     @Slot()
+    def clear_passing(self) -> None:
+        """There is a step more: drop what was said of those before."""
+        if self._notice is not None and self._notice.is_passing:
+            self.clear_notice()
+
+    @Slot()
     def take_offer(self) -> None:
         """Do what the notice offers."""
         notice = self._notice

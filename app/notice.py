@@ -20,8 +20,10 @@ class Notice:
         text: the line.
         details: the program's own account, for a report; None: the choice was at fault.
         offer: a way out.
+        is_passing: whether it speaks of the steps there are, so that one more makes it void.
     """
 
     text: str
     details: str | None = None
     offer: Offer | None = None
+    is_passing: bool = False

@@ -2,6 +2,7 @@
 
 import argparse
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -45,7 +46,24 @@ class OneLineParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and leave."""
-        self.exit(2, f"kvscope: {message.removeprefix('argument ')} (see {self.prog} --help)\n")
+        if message.endswith("expected one argument"):
+            message += "; a value that begins with - is written --option=VALUE"
+        line = " ".join(message.removeprefix("argument ").split())
+        self.exit(2, f"kvscope: {line} (see {self.prog} --help)\n")
+
+
+def window_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """What a command line that opens the window says; leaves with status 2 where it is unusable."""
+    parser = window_parser()
+    parsed, unknown = parser.parse_known_args(arguments)
+    is_file_first = arguments[:1] == [parsed.file]
+    if unknown and not is_file_first:  # what follows an unknown option may be its value, no file
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if parsed.file is not None and not Path(parsed.file).is_file():
+        parser.error(f"FILE: there is no file {parsed.file!r}, nor a command of that name")
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return parsed
 
 
 def window_parser() -> argparse.ArgumentParser:
@@ -57,7 +75,7 @@ def window_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("file", nargs="?", type=_existing_file, metavar="FILE", help="a .kvtrace")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a .kvtrace")
     parser.add_argument(
         "--fault", action="append", default=[], metavar="ID", help="switch a fault on (repeatable)"
     )
@@ -89,13 +107,6 @@ def _version_of(distribution: str) -> str:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return "not installed"
-
-
-def _existing_file(text: str) -> Path:
-    path = Path(text)
-    if not path.is_file():
-        raise argparse.ArgumentTypeError(f"there is no file {text!r}, nor a command of that name")
-    return path
 
 
 def _step_number(text: str) -> int:

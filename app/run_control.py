@@ -47,6 +47,7 @@ class RunControl(QObject):
     ready = Signal(object)
     draft_loaded = Signal(object)
     run_started = Signal()
+    stepped = Signal()
     misfit = Signal(object)
     noticed = Signal(object)
 
@@ -223,6 +224,7 @@ class RunControl(QObject):
     def _on_recorded(self, message: Recorded) -> None:
         if message.run_id == self.cursor.run_id:
             self.player.received(len(message.records))
+            self.stepped.emit()
         self.cursor.add_records(message)
 
     @Slot(object)
@@ -270,7 +272,8 @@ class RunControl(QObject):
         n = self.cursor.n_records
         steps = "its one step" if n == 1 else f"its {n} steps"
         text = f"{fault_id} is on, and nothing is wrong in {steps}: this run does not show it (yet)"
-        return Notice(text, offer=Offer("Load the scenario that shows it", self._shower(fault_id)))
+        offer = Offer("Load the scenario that shows it", self._shower(fault_id))
+        return Notice(text, offer=offer, is_passing=True)
 
     def _shower(self, fault_id: str) -> Callable[[], None]:
         return lambda: self.show_fault(fault_id)

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.outcome import EndReason, Ok, Outcome, Refused
+from core.outcome import EndReason, Ok
 from core.readouts.run_view import RunView
+from core.readouts.words import outcome_words
 from core.record import StepRecord
 from core.verdict import Difference, LogitsVerdict, Standing, StepVerdict
 
@@ -61,7 +62,8 @@ def step_line(view: RunView, end: EndReason | None) -> StepLine:
 def _happening(record: StepRecord, token_text: Callable[[int], str]) -> list[str]:
     if not isinstance(record.outcome, Ok):
         offered = _tokens(record.token_ids, token_text)
-        return [*([f"offers {offered}"] if offered else []), _refusal(record.outcome)]
+        ending = outcome_words(record.outcome, record.phase, record.ledger.capacity)
+        return [*([f"offers {offered}"] if offered else []), ending]
     if record.phase == "rollback":
         return ["takes the newest tokens back", *_next(record, token_text)]
     if record.phase == "probe":
@@ -97,13 +99,6 @@ def _next(record: StepRecord, token_text: Callable[[int], str]) -> list[str]:
     if record.next_token is not None and record.next_token != record.predicted:
         said.append(f"reads '{token_text(record.next_token)}' next")
     return said
-
-
-def _refusal(outcome: Outcome) -> str:
-    if isinstance(outcome, Refused):
-        rows = "row" if outcome.needed == 1 else "rows"
-        return f"refused: needs {outcome.needed} {rows}, {outcome.free} free"
-    return f"refused: the model has {getattr(outcome, 'n_ctx', 0)} positions"
 
 
 def _signs(verdict: StepVerdict | None) -> tuple[Sign, ...]:

@@ -1,4 +1,5 @@
-"""Colours, fonts and sizes of the window: the only place that names any of them."""
+"""Colours, fonts and sizes that parts of the window share; the colour scale of attention is in
+`app/widgets/code_image.py`, and a size that only one part has stands there."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -8,8 +8,13 @@ BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.floating]
 
 ABSENT = -1
-"""Stands for "none" inside integer arrays, which cannot hold None; it never leaves `core`:
-readouts and JSON say null."""
+"""Stands for "none" inside integer arrays, which cannot hold None. A number by itself is None
+then (see `known`), and JSON says null; exported arrays keep it."""
+
+
+def known(number: int) -> int | None:
+    """A number of such an array by itself."""
+    return None if number == ABSENT else number
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

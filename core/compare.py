@@ -9,7 +9,7 @@ from core.arrays import ABSENT, BoolArray, FloatArray, IntArray
 from core.policy_oracle import Expected
 from core.record import LayerRecord, StepRecord
 from core.reference import LayerDetail, ReferenceRun
-from core.tolerance import field_band
+from core.tolerance import field_band, row_bands
 from core.trace import rows_as_read
 from core.verdict import Difference
 
@@ -167,8 +167,8 @@ class _LayerFields:
         key_rows = self._tokens - self._reference.start
         read = rows_as_read(self._step.records, self._step.record.step, self._layer)
         stored, values = self._run.stored_keys[self._layer], self._run.values[self._layer]
-        yield from self._heads("keys", read[0][:, columns], stored[:, key_rows])
-        yield from self._heads("values", read[1][:, columns], values[:, key_rows])
+        yield from self._rows_of_heads("keys", read[0][:, columns], stored, key_rows)
+        yield from self._rows_of_heads("values", read[1][:, columns], values, key_rows)
         yield from self._heads("rotated_keys", *self._used_keys(read[0], columns, key_rows))
         if not self._is_visible_right():
             yield "visible", None
@@ -224,14 +224,26 @@ class _LayerFields:
                 return False
         return True
 
+    def _rows_of_heads(
+        self, name: str, used: FloatArray, reference: FloatArray, key_rows: IntArray
+    ) -> Iterator[tuple[str, int | None]]:
+        """The same for rows [Hkv, n, D] against the reference's [Hkv, N, D], as the judge does."""
+        bands = row_bands(self._step.dtype, reference)[key_rows]
+        is_off = ~(np.abs(used - reference[:, key_rows]) <= bands[:, None])
+        yield from _first_head(name, is_off)
+
     def _heads(
         self, name: str, used: FloatArray, right: FloatArray
     ) -> Iterator[tuple[str, int | None]]:
         """The field with its first differing head, if one differs; heads are the first axis."""
-        is_off = self._is_off(used, right)
-        is_off_head = is_off.reshape(len(is_off), -1).any(axis=1)
-        if is_off_head.any():
-            yield name, int(np.argmax(is_off_head))
+        yield from _first_head(name, self._is_off(used, right))
 
     def _is_off(self, used: FloatArray, right: FloatArray) -> BoolArray:
         return ~(np.abs(used - right) <= field_band(self._step.dtype, right))
+
+
+def _first_head(name: str, is_off: BoolArray) -> Iterator[tuple[str, int | None]]:
+    """The field with its first head that is off, if one is; heads are the first axis."""
+    is_off_head = is_off.reshape(len(is_off), -1).any(axis=1)
+    if is_off_head.any():
+        yield name, int(np.argmax(is_off_head))

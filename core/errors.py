@@ -5,7 +5,20 @@ class CoreError(Exception):
     """A choice or a file that cannot be used. The message is one line, fit to be shown as it is."""
 
 
-class SpecError(CoreError):
+class SettingError(CoreError):
+    """A setting of a run.
+
+    Attributes:
+        field: the `RunSpec` field that it is about; None: no single one.
+    """
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        """Take the message, and the field where there is one."""
+        super().__init__(message)
+        self.field = field
+
+
+class SpecError(SettingError):
     """A setting of a run that cannot be used, or two that do not go together."""
 
 
@@ -13,7 +26,7 @@ class ModelError(CoreError):
     """A model name or folder that cannot be loaded."""
 
 
-class DeviceError(CoreError):
+class DeviceError(SettingError):
     """A device or number type that this machine does not have."""
 
 

@@ -95,7 +95,7 @@ class StepRecord:
         ledger: what the cache is said to hold after commit.
         reported_length: the length that the cache tells the outside.
         n_short: rows by which the append passed the capacity.
-        past_len: tokens read before, as the engine counted them; None where nothing was planned.
+        past_len: tokens read before, as the engine counted them; None where nothing was computed.
         n_skipped: first new tokens that fell out before they were computed.
         n_recomputed: older tokens that were read again; the T computed tokens are these, then
             the new ones that were not skipped.

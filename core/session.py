@@ -169,18 +169,28 @@ def _check_fits(spec: RunSpec, config: ModelConfig) -> None:
     if limit is not None and spec.capacity > limit:
         raise SpecError(
             f"capacity {spec.capacity} is above the {limit} positions of {spec.model}; "
-            f"choose at most {limit}"
+            f"choose at most {limit}",
+            field="capacity",
         )
     if spec.reassign_positions and limit is not None:
         raise SpecError(
             f"positions cannot be re-assigned in {spec.model}: a learned position is part of "
-            "every kept row and cannot be changed later; choose a RoPE or ALiBi model"
+            "every kept row and cannot be changed later; choose a RoPE or ALiBi model",
+            field="reassign_positions",
         )
-    prompts = [r.token_ids for r in spec.all_requests if isinstance(r, Prefill | NewPrompt)]
-    ids = [*(token for prompt in prompts for token in prompt), *spec.force_ids]
-    for token in ids:
+    for request in spec.all_requests:
+        if isinstance(request, Prefill | NewPrompt):
+            _check_ids_fit(spec, config, spec.field_of(request), request.token_ids)
+    _check_ids_fit(spec, config, "force_ids", spec.force_ids)
+
+
+def _check_ids_fit(
+    spec: RunSpec, config: ModelConfig, field: str, token_ids: tuple[int | None, ...]
+) -> None:
+    for token in token_ids:
         if token is not None and not 0 <= token < config.vocab_size:
             raise SpecError(
                 f"token id {token} is outside the vocabulary of {spec.model}, "
-                f"0 to {config.vocab_size - 1}"
+                f"0 to {config.vocab_size - 1}",
+                field=field,
             )

@@ -124,11 +124,10 @@ class RunSpec:
         _check_kinds(self)
         _check_numbers(self)
         _check_policy(self)
-        _check_ids(self.prompt_ids)
-        _check_ids(token for token in self.force_ids if token is not None)
-        if self.requests is None and not self.prompt_ids:
-            raise SpecError("the prompt is empty; give at least one token")
-        for request in self.requests or ():
+        _check_ids("prompt_ids", self.prompt_ids)
+        _check_ids("force_ids", (token for token in self.force_ids if token is not None))
+        prefill = (Prefill(self.prompt_ids),)
+        for request in prefill if self.requests is None else self.requests:
             _check_request(self, request)
 
     @property
@@ -146,6 +145,11 @@ class RunSpec:
             default=1,
         )
         return max(1, min(longest, self.chunk or longest))
+
+    def field_of(self, request: Request) -> str:
+        """The field that holds the tokens of a request."""
+        is_prompt = isinstance(request, Prefill) and request.token_ids == self.prompt_ids
+        return "prompt_ids" if is_prompt else "requests"
 
     def to_json(self) -> dict[str, Any]:
         """A JSON value from which `from_json` gives an equal spec back."""
@@ -205,10 +209,11 @@ def _check_kinds(spec: RunSpec) -> None:
     for name in ("model", "device"):
         value: object = getattr(spec, name)
         if not isinstance(value, str):
-            raise SpecError(f"{name} is {value!r}; it must be a name")
+            raise SpecError(f"{name} is {value!r}; it must be a name", field=name)
     if not isinstance(spec.reassign_positions, bool):  # pyright: ignore[reportUnnecessaryIsInstance]  # a file may say anything
         raise SpecError(
-            f"reassign_positions is {spec.reassign_positions!r}; it must be true or false"
+            f"reassign_positions is {spec.reassign_positions!r}; it must be true or false",
+            field="reassign_positions",
         )
 
 
@@ -223,56 +228,71 @@ def _check_numbers(spec: RunSpec) -> None:
     )
     for name, value, least in whole:
         if not _is_int(value, least):
-            raise SpecError(f"{name} is {value!r}; it must be a whole number of at least {least}")
+            raise SpecError(
+                f"{name} is {value!r}; it must be a whole number of at least {least}", field=name
+            )
     if not 0 <= spec.temperature < float("inf"):
-        raise SpecError(f"temperature is {spec.temperature}; it must be 0 (greedy) or above")
+        raise SpecError(
+            f"temperature is {spec.temperature}; it must be 0 (greedy) or a finite number above",
+            field="temperature",
+        )
     if spec.top_p is not None and not 0 < spec.top_p <= 1:
-        raise SpecError(f"top_p is {spec.top_p}; it must be above 0 and at most 1")
+        raise SpecError(f"top_p is {spec.top_p}; it must be above 0 and at most 1", field="top_p")
     if spec.dtype not in DTYPE_NAMES:
-        raise SpecError(f"dtype {spec.dtype!r} is not known; choose {', '.join(DTYPE_NAMES)}")
+        raise SpecError(
+            f"dtype {spec.dtype!r} is not known; choose {', '.join(DTYPE_NAMES)}", field="dtype"
+        )
 
 
 def _check_policy(spec: RunSpec) -> None:
     if spec.policy not in POLICY_NAMES:
-        raise SpecError(f"policy {spec.policy!r} is not known; choose {', '.join(POLICY_NAMES)}")
-    if spec.policy != "sinks" and (spec.sinks or spec.reassign_positions):
         raise SpecError(
-            f"sinks = {spec.sinks} and re-assigned positions need the policy sinks, "
-            f"not {spec.policy}"
+            f"policy {spec.policy!r} is not known; choose {', '.join(POLICY_NAMES)}",
+            field="policy",
         )
+    for name, value in (("sinks", spec.sinks), ("reassign_positions", spec.reassign_positions)):
+        if value and spec.policy != "sinks":
+            raise SpecError(
+                f"{name} = {value} needs the policy sinks, not {spec.policy}", field=name
+            )
     if spec.policy == "sinks" and spec.sinks >= spec.capacity:
         raise SpecError(
             f"{spec.sinks} sinks leave no slot for newer tokens in a capacity of {spec.capacity}; "
-            f"choose at most {spec.capacity - 1} sinks"
+            f"choose at most {spec.capacity - 1} sinks",
+            field="sinks",
         )
 
 
-def _check_ids(token_ids: Iterable[int]) -> None:
+def _check_ids(field: str, token_ids: Iterable[int]) -> None:
     for token in token_ids:
         if not _is_int(token, 0):
-            raise SpecError(f"token id {token!r} is none; it must be a whole number from 0")
+            raise SpecError(
+                f"token id {token!r} is none; it must be a whole number from 0", field=field
+            )
 
 
 def _check_request(spec: RunSpec, request: Request) -> None:
     match request:
         case Prefill(token_ids) | NewPrompt(token_ids):
             if not token_ids:
-                raise SpecError("a prompt is empty; give at least one token")
-            _check_ids(token_ids)
-        case Rollback(n):
-            if not _is_int(n, 1):
-                raise SpecError(f"rollback of {n!r} tokens; it must be at least 1")
+                raise SpecError(
+                    "the prompt is empty; give at least one token", field=spec.field_of(request)
+                )
+            _check_ids(spec.field_of(request), token_ids)
+        case Rollback(n) if not _is_int(n, 1):
+            raise SpecError(f"rollback of {n!r} tokens; it must be at least 1", field="requests")
         case Probe():
             _check_probe(spec, request)
-        case Decode():
+        case _:
             pass
 
 
 def _check_probe(spec: RunSpec, probe: Probe) -> None:
     if spec.policy != "refuse":
-        raise SpecError(f"a probe needs the policy refuse, not {spec.policy}")
+        raise SpecError(f"a probe needs the policy refuse, not {spec.policy}", field="policy")
     if not (_is_int(probe.n_keys, 1) and _is_int(probe.n_values, 1)):
         raise SpecError(
             f"a probe of {probe.n_keys!r} keys and {probe.n_values!r} values; "
-            "both must be at least 1"
+            "both must be at least 1",
+            field="requests",
         )

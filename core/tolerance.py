@@ -41,6 +41,15 @@ def field_band(dtype: str, reference: FloatArray) -> float:
     return FIELDS_FACTOR[dtype] * _EPS[dtype] * largest(reference)
 
 
+def row_bands(dtype: str, reference: FloatArray) -> FloatArray:
+    """[N] the same for each row of keys or values [Hkv, N, D].
+
+    A row is measured against the largest number up to it, so that later rows decide nothing.
+    """
+    by_row = np.abs(reference).max(axis=(0, 2), initial=1.0)
+    return FIELDS_FACTOR[dtype] * _EPS[dtype] * np.maximum.accumulate(by_row)
+
+
 def largest(values: FloatArray) -> float:
     """The largest finite absolute value, at least 1."""
     finite = np.abs(values[np.isfinite(values)])

@@ -6,6 +6,8 @@ import pytest
 
 # Before anything imports Qt; whoever wants a real screen says so.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+# Matrices here are small: more threads than one only wait for each other on a busy machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:

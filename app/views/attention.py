@@ -15,6 +15,7 @@ from app.widgets.order_switch import OrderSwitch
 from app.widgets.panel import CanvasPanel
 from app.widgets.slot_ruler import GUTTER_PX, SlotRuler
 from core.readouts.attention import AttentionReadout, HeadGrid
+from core.readouts.attention_keys import KeyLabel
 
 LEGEND_PX = 24
 BLANK = "the attention of every head appears here"
@@ -214,10 +215,9 @@ class _AttentionCanvas(Canvas):
         row = int((at.y() - HEADER_PX) // self._row_height(readout))
         if column is None or not 0 <= row < len(readout.queries):
             return None
-        key = grid.columns[column]
-        selection = replace(
-            readout.selection, slot=key.slot, token_index=key.token_index, position_id=None
-        )
+        key = grid.key(row, column)
+        token = key.token_index if key.is_read else key.claimed_token_index
+        selection = replace(readout.selection, slot=key.slot, token_index=token, position_id=None)
         return Hit("\n".join(_tip(readout, grid, row, column)), selection)
 
     def _atlas(self, readout: AttentionReadout) -> HeadAtlas:
@@ -249,17 +249,24 @@ def _runs(codes: np.ndarray) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _tip(readout: AttentionReadout, grid: HeadGrid, row: int, column: int) -> Iterator[str]:
-    query, key, code = readout.queries[row], grid.columns[column], int(grid.codes[row, column])
+    query, key, code = readout.queries[row], grid.key(row, column), int(grid.codes[row, column])
     yield f"layer {readout.layer}, head {readout.head}"
     yield f"query: token {query.token_index} ‘{query.text}’, step {query.step}"
-    where = "" if key.slot is None else f"slot {key.slot}, "
-    if key.token_index is None:
-        yield f"key: {where}{'never written' if key.is_unwritten else 'a row of no token'}"
-    else:
-        yield f"key: {where}token {key.token_index} ‘{key.text}’"
+    yield f"key: {_key_words(key)}"
+    if key.is_foreign and key.claimed_token_index is not None:
+        yield f"the ledger claims token {key.claimed_token_index}"
     if code == code_image.MASKED:
-        yield "masked, or not read"
+        yield "masked" if key.is_read else "not read"
     elif code == code_image.NEVER_WRITTEN:
         yield "not there yet"
     else:
         yield f"weight {float(grid.weights[row, column])!r}"
+
+
+def _key_words(key: KeyLabel) -> str:
+    """What a key was when it was read; if it was not, what its column stands for."""
+    if not key.is_read:
+        return f"token {key.claimed_token_index}" if key.slot is None else f"slot {key.slot}"
+    if key.token_index is not None:
+        return f"slot {key.slot}, token {key.token_index} ‘{key.text}’"
+    return f"slot {key.slot}, {'never written' if key.is_unwritten else 'a row of no token'}"

@@ -60,7 +60,7 @@ class CacheView(CanvasPanel):
 
 @dataclass(frozen=True, slots=True)
 class _LabelRow:
-    """One row of labels: its name, and the text, weight and standing of each."""
+    """One row of labels: its name says what it shows of each slot."""
 
     name: str
     is_number: bool
@@ -81,7 +81,7 @@ class _LabelRow:
     def is_wrong(self, label: SlotLabel) -> bool:
         if self.name == "token":
             return label.is_token_wrong
-        return self.name == "position" and label.is_position_wrong
+        return self.name == "position" and _has_wrong_position(label)
 
     def is_dim(self, label: SlotLabel) -> bool:
         """Numbers that are all the same say little."""
@@ -268,7 +268,12 @@ def _facts(readout: CacheReadout) -> Iterator[tuple[str, bool]]:
 
 
 def _is_any_wrong(readout: CacheReadout) -> bool:
-    return any(label.is_token_wrong or label.is_position_wrong for label in readout.labels)
+    return any(label.is_token_wrong or _has_wrong_position(label) for label in readout.labels)
+
+
+def _has_wrong_position(label: SlotLabel) -> bool:
+    """Whether it is not what the policy demands, or not what the ledger claims."""
+    return label.is_position_wrong or label.is_position_foreign
 
 
 def _chosen_slots(readout: CacheReadout) -> list[int]:
@@ -289,9 +294,11 @@ def _tip(label: SlotLabel, state: SlotState) -> Iterator[str]:
     yield STATE_NAMES[state]
     if label.token_index is not None:
         yield f"token {label.token_index} ‘{label.text}’"
-    if label.claimed_token_index != label.token_index and label.claimed_token_index is not None:
-        yield f"the ledger claims token {label.claimed_token_index}"
     if label.position_id is not None:
         yield f"position id {label.position_id}"
     if label.is_position_wrong:
         yield f"should be {label.expected_position_id}"
+    is_foreign = label.claimed_token_index != label.token_index or label.is_position_foreign
+    if is_foreign and label.claimed_token_index is not None:
+        claim = f"token {label.claimed_token_index}, position id {label.claimed_position_id}"
+        yield f"the ledger claims {claim}"

@@ -283,7 +283,10 @@ def _tip(readout: MaskReadout, query: int, place: int) -> Iterator[str]:
         row = f"token {column.token_index} ‘{column.text}’"
     yield f"query: token {asked.token_index} ‘{asked.text}’"
     yield f"slot {column.slot}: {row}"
-    if column.position_id is not None:
+    if column.claimed_token_index not in (None, column.token_index):
+        claim = f"token {column.claimed_token_index}, position id {column.position_id}"
+        yield f"the ledger claims {claim}"
+    elif column.position_id is not None:
         yield f"position id {column.position_id}"
     yield "seen" if readout.used[query, place] else "masked"
     if not readout.is_judged[query]:

@@ -207,6 +207,7 @@ class Engine:
                 rows = table.slot_mapping(slots)
                 keys, values = request.keys[layer], request.values[layer]
                 table.store(self._store.layers[layer], rows, keys, values)
+            self._witness.lost_sight()
         self._ledger = counted
         record = self._bare_record(seams, "probe", outcome, n_short=n_short)
         return replace(record, n_probed=(n_keys, n_values))

@@ -149,7 +149,7 @@ class Window:
         may_leave = np.flatnonzero(ledger.token_index >= self.sinks)
         keep = np.ones(len(ledger.token_index), dtype=bool)
         keep[may_leave[:n_short]] = False
-        return ledger.without(keep)
+        return ledger.only(keep)
 
     def rollback_needs(self, ledger: Ledger, target: int) -> IntArray:
         """The sinks and the window before it."""

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from core.arrays import ABSENT, FloatArray, IntArray, frozen
 from core.engine.forward import LayerTensors, Watcher
-from core.engine.rows import RowSelection, RowStore
+from core.engine.rows import LayerRows, RowSelection, RowStore, selection
 from core.engine.seams import Seams
 from core.engine.types import LayerPlan
 from core.record import LayerRecord, LiveRows, Rows
@@ -37,6 +37,10 @@ class Witness(Watcher, Protocol):
         """What is really in these slots now, per layer."""
         ...
 
+    def lost_sight(self) -> None:
+        """Rows were stored without a model pass, and nobody read them back."""
+        ...
+
     def forget_from(self, token_index: int) -> None:
         """Tokens from `token_index` on are no part of the text any more."""
         ...
@@ -57,6 +61,9 @@ def _bits(rows: FloatArray) -> IntArray:
     Rows first, as they lie in the buffer: what is read is compared in one go through memory.
     """
     return rows.transpose(2, 0, 1, 3).view(_INT_OF_SIZE[rows.itemsize])  # pyright: ignore[reportReturnType]  # integers of another size
+
+
+_NO_ROWS = frozen(np.empty(0, dtype=np.int64))
 
 
 class _Names:
@@ -89,6 +96,7 @@ class _RowWatch:
         self.is_surprised = False
         self._known = _bits(to_host(kv)).copy()
         self.new_rows: FloatArray = np.empty(0)
+        self.seen_rows: IntArray = _NO_ROWS
         self._given: list[tuple[IntArray, IntArray]] = []
         self._owner: dict[bytes, int] = {}
 
@@ -113,6 +121,7 @@ class _RowWatch:
 
     def was_read(self, step: int, rows: IntArray, selected: RowSelection, read: Tensor) -> None:
         """`read` [2, Hkv, S, D] came back from `rows`: find out where it is not what was meant."""
+        self.seen_rows = rows
         bits = _bits(to_host(read))
         known = self._known[selected if isinstance(selected, slice) else rows]
         is_other = bits != known
@@ -126,11 +135,30 @@ class _RowWatch:
             names.token[row] = self._owner_of(found)
             names.version[row] = step
 
-    def forget_from(self, token_index: int) -> None:
-        """See `Witness`."""
+    def forget(self, rows: IntArray, token_index: int) -> None:
+        """Tokens from `token_index` on are gone; `rows` are the rows that were theirs."""
         self._learn_owners()
         self._owner = {bits: token for bits, token in self._owner.items() if token < token_index}
-        self.names.token[self.names.token >= token_index] = ABSENT
+        self.names.token[rows] = ABSENT
+        # Whatever is read there next is looked at anew, even if its bytes are the old ones.
+        self._known[rows] = ~self._known[rows]
+
+    def unseen(self, rows: IntArray) -> IntArray:
+        """Which of `rows` were not read since rows were last stored, as places in `rows`."""
+        is_seen = np.zeros(len(self._known), dtype=bool)
+        is_seen[self.seen_rows] = True
+        return np.flatnonzero(~is_seen[rows])
+
+    def tokens_at(self, rows: IntArray, unseen: IntArray, layer_rows: LayerRows) -> IntArray:
+        """[n] token whose row is at each of `rows` now; the unseen ones are looked at for it."""
+        tokens = self.names.token[rows]
+        if len(unseen):
+            wanted = rows[unseen]
+            bits = _bits(to_host(layer_rows.read(selection(wanted, layer_rows.kv.device))))
+            is_other = (bits != self._known[wanted]).any(axis=(1, 2, 3))
+            for i in np.flatnonzero(is_other).tolist():
+                tokens[unseen[i]] = self._owner_of(bits[i])
+        return tokens
 
     def _owner_of(self, bits: IntArray) -> int:
         """The newest token whose key and value have these bytes [2, Hkv, ...]."""
@@ -150,6 +178,7 @@ class Recorder:
     def __init__(self, store: RowStore) -> None:
         """Watch the rows of each layer of `store`, before anything is written."""
         names = _Names.unknown(store.n_rows)
+        self._store = store
         self._watches = tuple(_RowWatch(rows.kv, names) for rows in store.layers)
         self._step = 0
         self._tokens: IntArray = np.empty(0, dtype=np.int64)
@@ -216,36 +245,52 @@ class Recorder:
     def live(self, slots: IntArray, seams: Sequence[Seams]) -> tuple[LiveRows, ...]:
         """See `Witness`; one object for layers that agree."""
         in_order = frozen(np.sort(slots))
-        known: dict[tuple[int, int], LiveRows] = {}
-        for watch, table in zip(self._watches, seams, strict=True):
-            key = (id(watch.names), id(table))
-            if key not in known:
-                rows = table.slot_mapping(in_order)
-                known[key] = _shared(_live_rows(in_order, rows, watch.names.token), known.values())
-        return tuple(
-            known[id(watch.names), id(table)]
-            for watch, table in zip(self._watches, seams, strict=True)
-        )
+        known: dict[tuple[int, int, int], LiveRows] = {}
+        every: list[LiveRows] = []
+        for watch, layer_rows, table in zip(self._watches, self._store.layers, seams, strict=True):
+            key = (id(watch.names), id(table), id(watch.seen_rows))
+            found = known.get(key)
+            if found is None:
+                found, is_sure = _live_rows(
+                    in_order, table.slot_mapping(in_order), watch, layer_rows
+                )
+                found = _shared(found, every)
+                if is_sure:
+                    known[key] = found
+            every.append(found)
+        return tuple(every)
+
+    def lost_sight(self) -> None:
+        """See `Witness`."""
+        for watch in self._watches:
+            watch.seen_rows = _NO_ROWS.copy()  # one each, since equal layers share an answer
 
     def forget_from(self, token_index: int) -> None:
         """See `Witness`."""
-        for watch in self._watches:
-            watch.forget_from(token_index)
+        forgotten = [np.flatnonzero(w.names.token >= token_index) for w in self._watches]
+        for watch, rows in zip(self._watches, forgotten, strict=True):
+            watch.forget(rows, token_index)
 
 
-def _live_rows(slots: IntArray, rows: IntArray, token: IntArray) -> LiveRows:
-    if rows.max(initial=-1) < len(token):
-        return LiveRows(slots, rows, frozen(token[rows]))
-    is_inside = rows < len(token)
-    found = np.full(len(rows), ABSENT)
-    found[is_inside] = token[rows[is_inside]]
-    return LiveRows(slots, frozen(np.where(is_inside, rows, ABSENT)), frozen(found))
+def _live_rows(
+    slots: IntArray, rows: IntArray, watch: _RowWatch, layer_rows: LayerRows
+) -> tuple[LiveRows, bool]:
+    """What is in the slots of a layer, and whether all of it was known from reading."""
+    is_inside = rows < layer_rows.n_rows
+    inside = rows[is_inside]
+    unseen = watch.unseen(inside)
+    tokens = np.full(len(rows), ABSENT)
+    tokens[is_inside] = watch.tokens_at(inside, unseen, layer_rows)
+    row = frozen(np.where(is_inside, rows, ABSENT))
+    return LiveRows(slots, row, frozen(tokens)), len(unseen) == 0
 
 
 def _shared(found: LiveRows, known: Iterable[LiveRows]) -> LiveRows:
     """An equal one of those known, else the one found."""
     for other in known:
-        if np.array_equal(other.token_index, found.token_index):
+        if np.array_equal(other.token_index, found.token_index) and np.array_equal(
+            other.row, found.row
+        ):
             return other
     return found
 

@@ -57,7 +57,8 @@ def admit(ledger: Ledger, append: Append) -> tuple[Ledger, Outcome]:
 def past_len(ledger: Ledger) -> int:
     """What was read before: the tokens seen since position 0, evicted ones included.
 
-    Invariant: it never goes down while a text grows, however few rows are held.
+    Invariant: it counts from the ledger's origin, which only a re-prefill moves; however few rows
+    are held, it does not go down with them.
     """
     return ledger.seen - ledger.origin
 
@@ -65,7 +66,7 @@ def past_len(ledger: Ledger) -> int:
 def position_ids(past_len: int, n_new: int) -> IntArray:
     """[T] new tokens count on from where the text stands.
 
-    Invariant: token i of the text has position i, whether read in one call or in many.
+    Invariant: the numbers are those of one call with all tokens, in however many calls they come.
     """
     return np.arange(past_len, past_len + n_new)
 
@@ -145,12 +146,12 @@ def repeat_kv(heads: Tensor, n_rep: int) -> Tensor:
 def crop(ledger: Ledger, n: int) -> Ledger:
     """A rollback drops the rows of the newest n tokens and counts back.
 
-    Invariant: the next token gets the slot, the token index and the position of the first
-    dropped one.
+    Invariant: the next token gets the token index of the first dropped one, and no row of a
+    dropped token counts as held.
     """
     target = ledger.seen - n
     is_dropped = np.maximum.accumulate(ledger.token_index >= target)
-    kept = ledger.without(~is_dropped).count(0, -n)
+    kept = ledger.only(~is_dropped).count(0, -n)
     return replace(kept, origin=min(kept.origin, target))
 
 

@@ -79,8 +79,8 @@ class Ledger:
             frozen(np.concatenate((self.token_id, token_ids))),
         )
 
-    def without(self, keep: BoolArray) -> "Ledger":
-        """This ledger without the entries where `keep` [n] is false, counted back."""
+    def only(self, keep: BoolArray) -> "Ledger":
+        """This ledger with only the entries where `keep` [n] is true, counted back."""
         slots = frozen(self.slot[keep])
         return replace(
             self,

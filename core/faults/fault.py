@@ -3,10 +3,15 @@
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from core.engine.seams import CORRECT, Seams
 from core.errors import FaultError
 from core.spec import Decode, PolicyName, Prefill, Probe, Rollback, RunSpec
+
+
+PROMPT_TOKENS = 7
+"""Tokens of every scenario's prompt in its own model: the first decode reads token 7."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,9 +19,10 @@ class Scenario:
     """A run that shows something; a `RunSpec` once a tokenizer has read the prompt.
 
     Attributes:
-        prompt: text of the first prefill.
-        capacity: slots.
-        steps: decode steps after it (unless `then` says what follows).
+        prompt: text of the first prefill; seven tokens in the scenario's own model.
+        capacity: slots, for that many tokens; a model that splits the prompt into more gets as
+            many slots more, so that the cache fills at the same step.
+        steps: decode steps after it; 0 where `then` says what follows.
         then: requests after the prefill; None: `steps` decodes.
         policy: what happens when there is no room.
         model: model name.
@@ -24,7 +30,7 @@ class Scenario:
 
     prompt: str
     capacity: int
-    steps: int = 5
+    steps: int
     then: tuple[Decode | Rollback | Probe, ...] | None = None
     policy: PolicyName = "refuse"
     model: str = "learned"
@@ -36,9 +42,9 @@ class Scenario:
         return RunSpec(
             model=self.model,
             prompt_ids=prompt_ids,
-            steps=self.steps if self.then is None else 0,
+            steps=self.steps,
             policy=self.policy,
-            capacity=self.capacity,
+            capacity=self.capacity + len(prompt_ids) - PROMPT_TOKENS,
             requests=requests,
         )
 
@@ -49,7 +55,7 @@ class Promise:
 
     Attributes:
         step: first step with any verdict wrong.
-        field: first field that differs there (the order of `core.compare.FIELDS`).
+        field: first field that differs there (the order of `core.verdict.FIELDS`).
         first_wrong_logits: first step with wrong logits; None: never.
     """
 
@@ -66,7 +72,7 @@ class Fault:
         id: its name, final.
         title: one line, in the field's words.
         symptom: what a person sees, in one line.
-        tier: "A" is offered first, "B" on the second page.
+        tier: "A" for what is met most, "B" for the rest.
         patch: the correct table with one function replaced.
         shows_in: the scenario that shows it.
         promise: what it shows there.
@@ -79,7 +85,7 @@ class Fault:
     id: str
     title: str
     symptom: str
-    tier: str
+    tier: Literal["A", "B"]
     patch: Seams
     shows_in: Scenario
     promise: Promise

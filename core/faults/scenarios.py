@@ -15,8 +15,8 @@ ONE_PREFILL = Scenario(SEVEN_TOKENS, capacity=12, steps=0)
 ONE_DECODE = Scenario(SEVEN_TOKENS, capacity=12, steps=1)
 EXACT_PREFILL = Scenario(SEVEN_TOKENS, capacity=7, steps=0)
 REFUSED_THEN_ROLLED_BACK = Scenario(
-    SEVEN_TOKENS, capacity=12, then=(*(Decode(),) * 6, Rollback(3), Decode(), Decode())
+    SEVEN_TOKENS, capacity=12, steps=0, then=(*(Decode(),) * 6, Rollback(3), Decode(), Decode())
 )
 UNEVEN_PROBE = Scenario(
-    SEVEN_TOKENS, capacity=12, then=(Decode(), Probe(n_keys=2, n_values=1), Decode(), Decode())
+    SEVEN_TOKENS, capacity=12, steps=0, then=(Decode(), Probe(n_keys=2, n_values=1), Decode(), Decode())
 )

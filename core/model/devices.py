@@ -33,7 +33,9 @@ def resolve_device(name: str) -> torch.device:
         return torch.device(there[1] if len(there) > 1 else "cpu")
     wanted = "cuda:0" if name == "cuda" else name
     if wanted not in there:
-        raise DeviceError(f"device {name!r} is not there; this machine has {', '.join(there)}")
+        raise DeviceError(
+            f"device {name!r} is not there; this machine has {', '.join(there)}", field="device"
+        )
     return torch.device(wanted)
 
 
@@ -44,11 +46,13 @@ def resolve_dtype(name: str, device: torch.device) -> torch.dtype:
         DeviceError: it is no number type of ours, or the device lacks it.
     """
     if name not in _DTYPES:
-        raise DeviceError(f"number type {name!r} is unknown; choose {', '.join(_DTYPES)}")
+        raise DeviceError(
+            f"number type {name!r} is unknown; choose {', '.join(_DTYPES)}", field="dtype"
+        )
     missing = _missing_on(device)
     if name in missing:
         rest = ", ".join(known for known in _DTYPES if known not in missing)
-        raise DeviceError(f"device '{device}' has no {name}; it has {rest}")
+        raise DeviceError(f"device '{device}' has no {name}; it has {rest}", field="dtype")
     return _DTYPES[name]
 
 

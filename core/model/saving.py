@@ -57,6 +57,8 @@ def _write(folder: Path, texts: dict[str, str], tensors: dict[str, Tensor]) -> N
         for name, text in texts.items():
             (partial / name).write_text(text, encoding="utf-8")
         save_file(tensors, partial / WEIGHTS_FILE, metadata={"format": "pt"})
+        # safetensors leaves a file that only its owner may read.
+        (partial / WEIGHTS_FILE).chmod((partial / "config.json").stat().st_mode)
         if not folder.exists():
             partial.chmod(0o755)
             partial.rename(folder)

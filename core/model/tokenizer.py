@@ -55,7 +55,8 @@ class Tokenizer:
             if "\ud800" <= character <= "\udfff":
                 raise SpecError(
                     f"U+{ord(character):04X} at character {place} of the text is half of a "
-                    "surrogate pair, not a character; leave it out"
+                    "surrogate pair, not a character; leave it out",
+                    field="prompt_ids",
                 )
         return tuple(self._tokenizer.encode(text).ids)
 

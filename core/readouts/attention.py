@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.arrays import ABSENT, FloatArray, frozen
+from core.arrays import FloatArray, IntArray, frozen
 from core.readouts.attention_image import (
     Code,
     Codes,
@@ -25,7 +25,8 @@ from core.readouts.attention_image import (
     last_rows,
     takes_of,
 )
-from core.readouts.history import SlotHistory, computed_tokens, is_blank, slot_history, text_after
+from core.readouts.attention_keys import KeyLabel, KeysRead, keys_read, newest_labels
+from core.readouts.history import SlotHistory, computed_tokens, slot_history, text_after
 from core.record import StepRecord
 from core.selection import Selection
 
@@ -46,43 +47,27 @@ class QueryLabel:
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class KeyLabel:
-    """A column of the image.
-
-    Attributes:
-        slot: the slot of that row in the newest step that read it; None: read in no step shown.
-        token_index: token whose row was really there then; None: none.
-        claimed_token_index: token that the ledger claimed for it; None: none.
-        text: text of the token that was really there; None: none.
-        is_unwritten: whether the row was never written.
-    """
-
-    slot: int | None
-    token_index: int | None
-    claimed_token_index: int | None
-    text: str | None
-    is_unwritten: bool
-
-    @property
-    def is_foreign(self) -> bool:
-        """Whether another token's row was there than the ledger claimed."""
-        return self.token_index is not None and self.token_index != self.claimed_token_index
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class HeadGrid:
     """One head. R queries, C columns.
 
     Attributes:
-        columns: [C] what each column is.
+        keys: what the columns were, one for each step that computed some of the queries.
+        step_of: [R] which of `keys` is a query's.
+        columns: [C] each column as the newest step found it that read it.
         codes: [R, C] see `Code`.
         weights: [R, C] the recorded weights; 0 where the code says that nothing was read.
     """
 
+    keys: tuple[KeysRead, ...]
+    step_of: IntArray
     columns: tuple[KeyLabel, ...]
     codes: Codes
     weights: FloatArray
+
+    def key(self, row: int, column: int) -> KeyLabel:
+        """What a column was when the query of a row was computed."""
+        return self.keys[self.step_of[row]].label(column)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,50 +145,17 @@ def _atlas(view: RunView, takes: Sequence[Take], history: SlotHistory) -> Codes:
 def _grid(view: RunView, takes: Sequence[Take], order: Order, text: dict[int, str]) -> HeadGrid:
     layer, head = view.selection.layer, view.selection.head
     if not takes:
-        return HeadGrid((), frozen(np.zeros((0, 0), np.uint8)), frozen(np.zeros((0, 0))))
+        no_codes, no_weights = frozen(np.zeros((0, 0), np.uint8)), frozen(np.zeros((0, 0)))
+        return HeadGrid((), frozen(np.zeros(0, np.int64)), (), no_codes, no_weights)
     values = image_values(takes, order, (layer,), slice(head, head + 1))[0, 0]
+    keys = tuple(keys_read(view.records, takes, order, layer, text))
     return HeadGrid(
-        columns=tuple(_key_labels(view.records, takes, order, layer, text)),
+        keys=keys,
+        step_of=frozen(np.repeat(np.arange(len(takes)), [take.n_rows for take in takes])),
+        columns=newest_labels(keys),
         codes=frozen(codes_of(values)),
         weights=frozen(np.where(values < 0.0, 0.0, values)),
     )
-
-
-def _key_labels(
-    records: Sequence[StepRecord],
-    takes: Sequence[Take],
-    order: Order,
-    layer: int,
-    text: dict[int, str],
-) -> Iterator[KeyLabel]:
-    """What each column was in the newest step that read it."""
-    numbers = np.full((5, order.n_columns), ABSENT, dtype=np.int64)
-    is_open = np.ones(order.n_columns, dtype=np.bool_)
-    for take in reversed(takes):
-        told, plan = take.record.layers[layer], take.record.layers[layer].plan
-        columns = order.columns(plan)
-        wanted = is_open[columns]
-        new = (
-            plan.view_slots,
-            told.row_token,
-            plan.view_token_index,
-            plan.read_rows,
-            told.row_version,
-        )
-        numbers[:, columns[wanted]] = np.stack(new)[:, wanted]
-        is_open[columns] = False
-        if not is_open.any():
-            break
-    for column, (slot, token, claimed, row, version) in enumerate(numbers.T.tolist()):
-        yield KeyLabel(
-            slot=order.slot(column) if slot == ABSENT else slot,
-            token_index=None if token == ABSENT else token,
-            claimed_token_index=None if claimed == ABSENT else claimed,
-            text=text.get(token),
-            is_unwritten=row != ABSENT
-            and token == ABSENT
-            and is_blank(records, layer, row, version),
-        )
 
 
 def _texts(view: RunView) -> dict[int, str]:
@@ -227,7 +179,7 @@ def _sentence(
     if (grid.codes[-1] == Code.NAN).any():
         return f"{query} has weights that are not a number"
     column = int(grid.weights[-1].argmax())
-    weight, key = float(grid.weights[-1, column]), grid.columns[column]
+    weight, key = float(grid.weights[-1, column]), grid.key(-1, column)
     if key.token_index is None:
         what = f"slot {key.slot}, which holds no token"
     else:

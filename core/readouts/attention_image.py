@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import ABSENT, BoolArray, FloatArray, IntArray
+from core.arrays import ABSENT, BoolArray, FloatArray, IntArray, frozen
 from core.engine.types import LayerPlan
 from core.readouts.history import SlotHistory, computed_tokens
 from core.record import StepRecord
@@ -104,8 +104,14 @@ class Order(Protocol):
         """[n_columns] a `NO_WEIGHT` each: what a column is for a step that did not read it."""
         ...
 
-    def slot(self, column: int) -> int | None:
-        """The slot that a column always stands for."""
+    @property
+    def slots(self) -> IntArray:
+        """[n_columns] the slot that a column always stands for; ABSENT: none."""
+        ...
+
+    @property
+    def tokens(self) -> IntArray:
+        """[n_columns] the token that a column always stands for; ABSENT: none."""
         ...
 
 
@@ -116,6 +122,8 @@ class SlotOrder:
         """The slots of a run."""
         self._history = history
         self.n_columns = history.n_slots
+        self.slots = frozen(np.arange(history.n_slots))
+        self.tokens = frozen(np.full(history.n_slots, ABSENT, dtype=np.int64))
 
     def columns(self, plan: LayerPlan) -> IntArray:
         """See `Order`."""
@@ -125,10 +133,6 @@ class SlotOrder:
         """See `Order`."""
         was_used = self._history.was_used_by(record.step)
         return _no_weights(~was_used)
-
-    def slot(self, column: int) -> int | None:
-        """See `Order`."""
-        return column
 
 
 class TokenOrder:
@@ -147,28 +151,27 @@ class TokenOrder:
             has_token[claimed[claimed != ABSENT]] = True
             is_loose[plan.view_slots[claimed == ABSENT]] = True
         self._history = history
-        self._tokens, self._slots = np.flatnonzero(has_token), np.flatnonzero(is_loose)
+        tokens, slots = np.flatnonzero(has_token), np.flatnonzero(is_loose)
         self._of_token = np.cumsum(has_token) - 1
-        self._of_slot = np.cumsum(is_loose) - 1 + len(self._tokens)
-        self.n_columns = len(self._tokens) + len(self._slots)
+        self._of_slot = np.cumsum(is_loose) - 1 + len(tokens)
+        self.n_columns = len(tokens) + len(slots)
+        self.tokens = frozen(np.concatenate([tokens, np.full(len(slots), ABSENT)]))
+        self.slots = frozen(np.concatenate([np.full(len(tokens), ABSENT), slots]))
+        self._n_tokens = len(tokens)
 
     def columns(self, plan: LayerPlan) -> IntArray:
         """See `Order`."""
         claimed, slots = plan.view_token_index, plan.view_slots
-        if not len(self._tokens):
+        if not self._n_tokens:
             return self._of_slot[slots]
         return np.where(claimed == ABSENT, self._of_slot[slots], self._of_token[claimed])
 
     def unread(self, record: StepRecord) -> FloatArray:
         """See `Order`."""
-        is_later = self._tokens > record.token_index[-1]
-        is_unused = ~self._history.was_used_by(record.step)[self._slots]
+        is_later = self.tokens[: self._n_tokens] > record.token_index[-1]
+        is_unused = ~self._history.was_used_by(record.step)[self.slots[self._n_tokens :]]
         is_nothing = np.concatenate([is_later, is_unused])
         return _no_weights(is_nothing)
-
-    def slot(self, column: int) -> int | None:
-        """See `Order`."""
-        return None
 
 
 def _no_weights(is_nothing: BoolArray) -> FloatArray:

@@ -1,6 +1,6 @@
 """What the records up to a step say of the text and of the slots; shared by the readouts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +49,37 @@ def text_after(records: Sequence[StepRecord], step: int) -> dict[int, ReadToken]
         if record.next_token is not None:
             is_forced = record.is_forced
     return text
+
+
+def token_numbers(
+    records: Sequence[StepRecord], step: int
+) -> Callable[[int | None], tuple[int | None, int | None]]:
+    """Finds position id and token id of a token index: as it is held, else as it was last read.
+
+    None, the token index of a row of no token, has neither.
+    """
+    ledger = records[step].ledger
+    columns = (ledger.token_index, ledger.position_id, ledger.token_id)
+    held = {
+        token: (position, token_id)
+        for token, position, token_id in zip(*(c.tolist() for c in columns), strict=True)
+        if token != ABSENT
+    }
+
+    def find(token_index: int | None) -> tuple[int | None, int | None]:
+        if token_index is None:
+            return None, None
+        return held.get(token_index) or _as_read(records[: step + 1], token_index)
+
+    return find
+
+
+def _as_read(records: Sequence[StepRecord], token_index: int) -> tuple[int | None, int | None]:
+    for record in reversed(records):
+        if isinstance(record.outcome, Ok) and token_index in record.token_index:
+            place = record.token_index.index(token_index)
+            return record.position_ids[place], record.token_ids[place]
+    return None, None
 
 
 def computed_tokens(record: StepRecord) -> range:

@@ -1,10 +1,10 @@
 """The longer parts of a JSON line of a step: sets of tokens, live rows, layers that differ."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
-from core.arrays import ABSENT
-from core.outcome import Ok
+from core.arrays import ABSENT, known
+from core.readouts.history import token_numbers
 from core.record import LayerRecord, StepRecord
 
 LONGEST_LIST = 512
@@ -27,52 +27,23 @@ def visible(record: StepRecord, layer: int) -> Sets:
 def live(records: Sequence[StepRecord], step: int, layer: int) -> list[dict[str, int | None]]:
     """One entry per counted slot, with the token whose row is really there in a layer."""
     rows = records[step].live[layer]
-    numbers = _numbers(records, step)
+    numbers = token_numbers(records, step)
     entries: list[dict[str, int | None]] = []
     for slot, row, token_index in zip(
         rows.slot.tolist(), rows.row.tolist(), rows.token_index.tolist(), strict=True
     ):
-        position_id, token_id = numbers(token_index)
+        token = known(token_index)
+        position_id, token_id = numbers(token)
         entries.append(
             {
                 "slot": slot,
-                "row": None if row == ABSENT else row,
-                "token_index": None if token_index == ABSENT else token_index,
+                "row": known(row),
+                "token_index": token,
                 "position_id": position_id,
                 "token_id": token_id,
             }
         )
     return entries
-
-
-def _numbers(
-    records: Sequence[StepRecord], step: int
-) -> Callable[[int], tuple[int | None, int | None]]:
-    """Position id and token id of a token index: as it is held, else as it was last read."""
-    ledger = records[step].ledger
-    held = dict(
-        zip(
-            ledger.token_index.tolist(),
-            zip(ledger.position_id.tolist(), ledger.token_id.tolist(), strict=True),
-            strict=True,
-        )
-    )
-    held.pop(ABSENT, None)
-
-    def find(token_index: int) -> tuple[int | None, int | None]:
-        if token_index == ABSENT:
-            return None, None
-        return held.get(token_index) or _as_read(records[: step + 1], token_index)
-
-    return find
-
-
-def _as_read(records: Sequence[StepRecord], token_index: int) -> tuple[int | None, int | None]:
-    for record in reversed(records):
-        if isinstance(record.outcome, Ok) and token_index in record.token_index:
-            place = record.token_index.index(token_index)
-            return record.position_ids[place], record.token_ids[place]
-    return None, None
 
 
 def differing_layers(records: Sequence[StepRecord], step: int) -> dict[str, Any]:

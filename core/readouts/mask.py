@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.arrays import ABSENT, BoolArray, frozen
+from core.arrays import ABSENT, BoolArray, frozen, known
 from core.readouts.history import computed_tokens, is_blank, slot_history, text_after
 from core.readouts.mask_words import RightToSee, Speaker
 from core.record import LayerRecord, StepRecord
@@ -137,7 +137,7 @@ def mask_readout(view: RunView) -> MaskReadout:
         expected=expected,
         is_judged=is_judged,
         query=query,
-        sees=tuple(None if token == ABSENT else token for token in seen),
+        sees=tuple(map(known, seen)),
         used_row=_triangle_row(used[query][order]),
         right_row=_triangle_row(expected[query][order]) if is_judged[query] else None,
         sentence=Speaker(view, told, is_unwritten, right.readable[query], query).sentence(),
@@ -182,14 +182,15 @@ def _columns(view: RunView, told: LayerRecord) -> tuple[MaskColumn, ...]:
         strict=True,
     )
     for slot, row, token, version, claimed, position in numbers:
-        has_token = token != ABSENT
-        is_unwritten = not has_token and is_blank(view.records, view.selection.layer, row, version)
+        is_unwritten = token == ABSENT and is_blank(
+            view.records, view.selection.layer, row, version
+        )
         columns.append(
             MaskColumn(
                 slot=slot,
-                token_index=token if has_token else None,
-                claimed_token_index=None if claimed == ABSENT else claimed,
-                position_id=None if position == ABSENT else position,
+                token_index=known(token),
+                claimed_token_index=known(claimed),
+                position_id=known(position),
                 text=view.token_text(text[token].token_id) if token in text else None,
                 is_unwritten=is_unwritten,
             )

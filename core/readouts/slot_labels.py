@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.arrays import ABSENT
+from core.arrays import ABSENT, known
 from core.policy_oracle import Expected
-from core.readouts.history import text_after
+from core.readouts.history import token_numbers
 from core.readouts.slot_states import LayerRow, Leaver, SlotState
 from core.readouts.words import ranges
 from core.record import StepRecord
@@ -34,9 +34,10 @@ class SlotLabel:
         row: its physical row; None: outside the buffer, or not counted.
         token_index: token whose row is really there (or just left); None: none.
         claimed_token_index: token that the ledger claims; None: none.
-        position_id: position id that the ledger claims; None: none.
-        expected_position_id: what the policy demands for the claimed token; None: nothing, or
-            not judged yet.
+        position_id: position id of the token really there (or just left); None: none.
+        claimed_position_id: position id that the ledger claims; None: none.
+        expected_position_id: what the policy demands for the token really there; None: nothing,
+            or not judged yet.
         text: text of the token; None: none.
         is_counted: whether the ledger counts the slot.
         is_sink: whether the claimed token is one that the policy never lets go.
@@ -51,6 +52,7 @@ class SlotLabel:
     token_index: int | None
     claimed_token_index: int | None
     position_id: int | None
+    claimed_position_id: int | None
     expected_position_id: int | None
     text: str | None
     is_counted: bool
@@ -58,6 +60,11 @@ class SlotLabel:
     has_left: bool
     is_token_wrong: bool
     is_position_wrong: bool
+
+    @property
+    def is_position_foreign(self) -> bool:
+        """Whether the position id is not the one that the ledger claims."""
+        return self.is_counted and self.position_id != self.claimed_position_id
 
 
 def slot_labels(
@@ -82,9 +89,7 @@ class _LabelMaker:
         self._leaving = leaving
         self._n_sinks = view.spec.sinks
         self._right = None if expected is None else dict(expected.live)
-        self._text = {
-            t: token.token_id for t, token in text_after(view.records, record.step).items()
-        }
+        self._numbers = token_numbers(view.records, record.step)
         self._token_text = view.token_text
 
     def label(self, slot: int, found: int | None) -> SlotLabel:
@@ -92,36 +97,40 @@ class _LabelMaker:
         leaver = self._leaving.get(slot)
         if leaver is not None:
             return self._left(slot, leaver)
-        row, claimed, position = self._claims.get(slot, (ABSENT, ABSENT, ABSENT))
+        row, claimed, claimed_position = map(known, self._claims.get(slot, (ABSENT,) * 3))
+        position, token_id = self._numbers(found)
         right = self._right or {}
-        is_wrong = found != _known(claimed)
+        expected = None if found is None else right.get(found)
+        is_wrong = found != claimed
         if self._right is not None and found is not None:
             is_wrong = is_wrong or found not in right
         return SlotLabel(
             slot=slot,
-            row=_known(row),
+            row=row,
             token_index=found,
-            claimed_token_index=_known(claimed),
-            position_id=_known(position),
-            expected_position_id=right.get(claimed),
-            text=self._shown(self._text.get(found)) if found is not None else None,
+            claimed_token_index=claimed,
+            position_id=position,
+            claimed_position_id=claimed_position,
+            expected_position_id=expected,
+            text=self._shown(token_id),
             is_counted=slot in self._claims,
-            is_sink=0 <= claimed < self._n_sinks,
+            is_sink=claimed is not None and claimed < self._n_sinks,
             has_left=False,
             is_token_wrong=slot in self._claims and is_wrong,
-            is_position_wrong=claimed in right and right[claimed] != position,
+            is_position_wrong=expected not in (None, position),
         )
 
     def _left(self, slot: int, leaver: Leaver) -> SlotLabel:
         token_id = leaver.token_id
-        if token_id == ABSENT:
-            token_id = self._text.get(leaver.token_index)
+        if token_id is None:
+            _, token_id = self._numbers(leaver.token_index)
         return SlotLabel(
             slot=slot,
             row=None,
-            token_index=_known(leaver.token_index),
+            token_index=leaver.token_index,
             claimed_token_index=None,
-            position_id=_known(leaver.position_id),
+            position_id=leaver.position_id,
+            claimed_position_id=None,
             expected_position_id=None,
             text=self._shown(token_id),
             is_counted=False,
@@ -133,10 +142,6 @@ class _LabelMaker:
 
     def _shown(self, token_id: int | None) -> str | None:
         return None if token_id is None else self._token_text(token_id)
-
-
-def _known(number: int) -> int | None:
-    return None if number == ABSENT else number
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +175,13 @@ class CacheWords:
             for label in labels
             if label.is_token_wrong and label.token_index is not None
         )
-        for label in labels:
-            if label.is_position_wrong:
-                yield (
-                    f"token {label.claimed_token_index} has position {label.position_id}, "
-                    f"should have {label.expected_position_id}"
-                )
+        # Two slots may hold the row of one token.
+        yield from dict.fromkeys(
+            f"token {label.token_index} has position {label.position_id}, "
+            f"should have {label.expected_position_id}"
+            for label in labels
+            if label.is_position_wrong
+        )
         if self.missing:
             yield f"{_tokens(self.missing)} should be held"
 

@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import ABSENT, BoolArray, frozen
+from core.arrays import ABSENT, BoolArray, frozen, known
 from core.readouts.history import SlotHistory, computed_tokens, is_blank
 from core.record import LiveRows, StepRecord
 
@@ -44,7 +44,8 @@ class LayerRow:
         layers: which ones.
         state: [n_slots] a `SlotState` each.
         is_new: [n_slots] whether the row there is of a token computed in this step.
-        token_index: token whose row is really there; None: none.
+        token_index: token whose row is really there, or that the ledger let go from there in
+            this step; None: none.
     """
 
     layers: tuple[int, ...]
@@ -55,11 +56,11 @@ class LayerRow:
 
 @dataclass(frozen=True, slots=True)
 class Leaver:
-    """A row that left in this step; a number that it never had is ABSENT."""
+    """The entry of a row that left in this step; a probe's row had no numbers: None."""
 
-    token_index: int
-    position_id: int
-    token_id: int
+    token_index: int | None
+    position_id: int | None
+    token_id: int | None
 
 
 def rows_leaving(record: StepRecord, before: StepRecord | None) -> dict[int, Leaver]:
@@ -67,15 +68,16 @@ def rows_leaving(record: StepRecord, before: StepRecord | None) -> dict[int, Lea
     were: dict[int, Leaver] = {}
     if before is not None:
         held = before.ledger
-        numbers = (held.slot, held.token_index, held.position_id, held.token_id)
-        columns = (column.tolist() for column in numbers)
-        were = {slot: Leaver(*claims) for slot, *claims in zip(*columns, strict=True)}
+        numbers = (held.token_index, held.position_id, held.token_id)
+        claims = zip(*(map(known, column.tolist()) for column in numbers), strict=True)
+        leavers = (Leaver(*claim) for claim in claims)
+        were = dict(zip(held.slot.tolist(), leavers, strict=True))
     if record.layers:
         ids = dict(zip(record.token_index, record.token_ids, strict=True))
         positions = record.layers[0].plan.position_ids.tolist()
         tokens = computed_tokens(record)
         for slot, token, position in zip(record.slots.tolist(), tokens, positions, strict=True):
-            were[slot] = Leaver(token, position, ids.get(token, ABSENT))
+            were[slot] = Leaver(token, position, ids.get(token))
     counted = set(record.ledger.counted_slots.tolist())
     return {slot: leaver for slot, leaver in were.items() if slot not in counted}
 
@@ -126,7 +128,7 @@ def _layer_row(
     everywhere[live.slot] = is_new
     tokens: list[int | None] = [None] * history.n_slots
     for slot, token in zip(live.slot.tolist(), found.tolist(), strict=True):
-        tokens[slot] = None if token == ABSENT else token
+        tokens[slot] = known(token)
     for slot, leaver in leaving.items():
         tokens[slot] = leaver.token_index
     return LayerRow((), frozen(state), frozen(everywhere), tuple(tokens))

@@ -165,7 +165,7 @@ def table(answers: Sequence[Answer], column: Callable[[Answer], str], columns: l
 
 
 def _cell(hits: Sequence[bool]) -> str:
-    return f"{100 * sum(hits) / len(hits):.1f} ({len(hits)})" if hits else "-"
+    return f"{100 * sum(hits) / len(hits):.2f} ({len(hits)})" if hits else "-"
 
 
 def _distance(answer: Answer) -> str:

@@ -38,7 +38,7 @@ N_NEEDED = 100
 class TrainingPlan:
     """How long and how hard to train, and the size of the model."""
 
-    steps: int = 9000
+    steps: int = 7200
     n_tokens: int = 4096
     learning_rate: float = 1.5e-3
     warmup: int = 100

@@ -1,5 +1,7 @@
 """Every error that a form can cause is shown beside the field that it is about."""
 
+from pathlib import Path
+
 import pytest
 
 from app.draft import Draft
@@ -8,8 +10,9 @@ from core.errors import CoreError, TraceError
 from core.faults.activation import activate
 from core.model.devices import resolve_device, resolve_dtype
 from core.model.loading import load_model
+from core.model.saving import save_model
 from core.session import Session
-from core.spec import FaultUse, RunSpec
+from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, RunSpec
 
 
 def encode(text: str) -> tuple[int, ...]:
@@ -26,7 +29,20 @@ CASES = {
     "foreign token": ("prompt", lambda: tiny(prompt_ids=(1, 999))),
     "half a character": (
         "prompt",
-        lambda: load_model("tiny-learned").tokenizer.encode("a\ud800"),
+        lambda: Draft("tiny", "a\ud800").spec(load_model("tiny-learned").tokenizer.encode),
+    ),
+    "empty prompt of a script": (
+        "prompt",
+        lambda: Draft("learned", "", then=(Decode(),)).spec(encode),
+    ),
+    "foreign token in a script": (
+        None,
+        lambda: tiny(requests=(Prefill((1, 2)), NewPrompt((1, 999)))),
+    ),
+    "foreign forced token": (None, lambda: tiny(force_ids=(999,))),
+    "probe under a window": (
+        "policy",
+        lambda: tiny(policy="window", requests=(Prefill((1, 2)), Probe(1, 1))),
     ),
     "no slots": ("capacity", lambda: Draft("learned", "a", capacity=0).spec(encode)),
     "more slots than positions": ("capacity", lambda: tiny(capacity=300)),
@@ -61,6 +77,22 @@ def test_an_error_is_placed_beside_its_field(case):
     with pytest.raises(CoreError) as caught:
         cause()
     assert place_of(caught.value) == place
+
+
+def folder_of(name: str, tmp_path: Path) -> str:
+    """A model in a folder of this name."""
+    loaded = load_model("tiny-learned")
+    save_model(tmp_path / name, loaded.weights, loaded.tokenizer.json_text)
+    return str(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["my-prompts", "policy 'x'", "sinks", "chunk", "seed", "dtype"])
+def test_the_name_of_a_model_decides_no_place(name, tmp_path):
+    folder = folder_of(name, tmp_path)
+    with pytest.raises(CoreError) as caught:
+        Session(RunSpec(folder, (1, 2), capacity=999), load_model(folder))
+    assert name in str(caught.value)
+    assert place_of(caught.value) == "capacity"
 
 
 def test_an_error_of_a_file_belongs_to_no_field():

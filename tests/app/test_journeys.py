@@ -117,7 +117,7 @@ def test_play_until_the_cache_is_full(sit_down, qtbot):
     with qtbot.waitSignal(desk.control.player.stopped, timeout=PATIENCE_MS):
         qtbot.keyClick(desk.window, Qt.Key.Key_F5)
     desk.do(desk.control.situation_changed.emit)
-    assert "refused: needs 1 row, 0 free" in desk.line
+    assert "refused: needs 1, 0 free of" in desk.line
     step = desk.window.actions_by_id.actions["step"]
     assert not step.isEnabled()
     assert "larger capacity" in step.toolTip()

@@ -59,15 +59,21 @@ def test_a_forced_token_is_told_beside_the_engine_s_own_choice():
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
-        (Refused(1, 0), "refused: needs 1 row, 0 free"),
-        (Refused(3, 2), "refused: needs 3 rows, 2 free"),
-        (PositionLimit(256), "refused: the model has 256 positions"),
+        (Refused(1, 0), "refused: needs 1, 0 free of 8"),
+        (Refused(3, 2), "refused: needs 3, 2 free of 8"),
+        (PositionLimit(256), "ended: the model has 256 positions"),
     ],
     ids=["one", "several", "positions"],
 )
 def test_a_refused_step_says_what_was_offered_and_what_was_lacking(outcome, words):
     at = record(0, outcome, token_ids=(2,))
     assert step_line(view(at), None).text == f"step 0 of 0 · prefill · offers '?' · {words}"
+
+
+def test_a_refused_rollback_is_not_said_to_lack_room():
+    at = record(0, Refused(2, 1), phase="rollback", token_ids=())
+    words = step_line(view(at), None).text
+    assert words == "step 0 of 0 · rollback · refused: needs 2, 1 still held"
 
 
 def test_a_probe_and_a_rollback_say_that_they_read_nothing():

@@ -1,8 +1,8 @@
 """How fast a step is: `python -m tests.benchmarks.engine_speed [--large] [--lengths]`.
 
 Everything that is compared runs in this process, on one thread, in turns, so that a busy machine
-slows all of it alike; medians and their ratios are printed as Markdown. Nothing here is a test; RESULTS.md has the
-figures of one machine.
+slows all of it alike; medians and their ratios are printed as Markdown. Nothing here is a test;
+RESULTS.md has the figures of one machine.
 """
 
 import argparse
@@ -51,6 +51,8 @@ class _NobodyLooks:
     def computed(self, layer: int, plan: LayerPlan, tensors: LayerTensors) -> None: ...
 
     def forget_from(self, token_index: int) -> None: ...
+
+    def lost_sight(self) -> None: ...
 
     def taken(self) -> tuple[LayerRecord, ...]:
         return ()

@@ -452,6 +452,48 @@ def test_a_new_row_that_is_not_what_the_reference_computes_is_found(right, layer
     assert found.logits == ["right"] * n
 
 
+@pytest.mark.parametrize("name", ["new_keys", "new_values"])
+def test_a_new_row_that_is_not_a_number_is_found(right, name):
+    rows = getattr(right.trace.records[STEP].layers[1], name).copy()
+    rows[0, 0, 0] = np.nan
+    found = judge_again(with_layer(right.trace, STEP, 1, **{name: frozen(rows)}), tiny("rope"))
+    assert found.wrong_steps == list(range(STEP, len(right.verdicts)))
+    assert found.policy == ["right"] * len(right.verdicts)
+
+
+def test_a_damaged_row_counts_from_the_start_of_its_own_passage():
+    # Every step from the first decode on reads the last five tokens again, in a passage of its own.
+    trace = run(spec_for("learned", policy="reprefill", capacity=5, steps=4))
+    rows = trace.records[2].layers[1].new_values.copy()
+    rows[0, 1, 0] += 1e-6
+    changed = with_layer(trace, 2, 1, new_values=frozen(rows))
+    assert judge_again(changed, tiny("learned")).wrong_steps == [2]
+
+
+def test_a_damaged_row_of_the_text_before_does_not_touch_the_new_one():
+    requests = (Prefill(SEVEN_IDS), NewPrompt((1, 2, 3)), Decode())
+    trace = run(spec_for("rope", capacity=12, requests=requests))
+    rows = trace.records[0].layers[1].new_values.copy()
+    rows[0, 1, 0] += 1e-6
+    assert judge_again(
+        with_layer(trace, 0, 1, new_values=frozen(rows)), tiny("rope")
+    ).wrong_steps == [0]
+
+
+def test_a_damaged_row_that_was_taken_back_touches_nothing_any_more():
+    requests = (Prefill(SEVEN_IDS), Decode(), Decode(), Rollback(2), Decode(), Decode())
+    trace = run(spec_for("rope", capacity=12, requests=requests, force_ids=(5, 6)))
+    rows = trace.records[2].layers[1].new_values.copy()
+    rows[0, 0, 0] += 1e-6
+    assert judge_again(
+        with_layer(trace, 2, 1, new_values=frozen(rows)), tiny("rope")
+    ).wrong_steps == [2]
+    rows = trace.records[0].layers[1].new_values.copy()
+    rows[0, 2, 0] += 1e-6
+    found = judge_again(with_layer(trace, 0, 1, new_values=frozen(rows)), tiny("rope"))
+    assert found.wrong_steps == [0, 1, 2, 4, 5]
+
+
 @pytest.mark.parametrize("layer", [0, 3])
 def test_a_mask_that_hides_a_readable_row_is_found(right, layer):
     plan = right.trace.records[STEP].layers[layer].plan
@@ -621,6 +663,14 @@ def test_update_gives_the_new_verdicts_only():
 def test_rows_of_a_probe_count_from_the_step_after_it_also_in_one_batch():
     requests = (Prefill((1, 2, 3)), Decode(), Probe(1, 1), Decode())
     assert judged(spec_for("rope", capacity=12, requests=requests)).mechanism == ["right"] * 4
+
+
+def test_rows_of_a_probe_that_were_taken_back_are_not_missed_later():
+    after = (Rollback(2), *[Decode()] * 5)
+    requests = (Prefill((1, 2, 3, 4, 5)), Probe(1, 1), Decode(), Rollback(1), *after)
+    found = judged(spec_for("rope", capacity=12, requests=requests))
+    assert found.wrong_steps == []
+    assert found.trace.records[-1].ledger.token_index.tolist() == list(range(8))
 
 
 def test_a_refused_new_prompt_forgets_the_rows_of_a_probe():

@@ -57,6 +57,11 @@ def _largest_errors(spec: RunSpec, loaded: LoadedModel) -> dict[str, float]:
         error = float(np.abs(used.astype(np.float64) - right).max())
         found[name] = max(found[name], error / (EPS[spec.dtype] * largest(right)))
 
+    def compare_rows(name: str, used: np.ndarray, right: np.ndarray) -> None:
+        """Each row [Hkv, ., D] by itself: so is it judged."""
+        for row in range(right.shape[1]):
+            compare(name, used[:, row], right[:, row])
+
     records = run(spec, loaded).records
     expected = [oracle.append(r.token_ids, engine_accepted=r.is_computed) for r in records]
     runs: dict[int, ReferenceRun] = {}
@@ -71,8 +76,8 @@ def _largest_errors(spec: RunSpec, loaded: LoadedModel) -> dict[str, float]:
         for number, layer in enumerate(record.layers):
             detail, mask = right.layers[number], layer.plan.mask
             columns = layer.plan.view_token_index - (record.token_index[-1] - row)
-            compare("keys", layer.new_keys, right.stored_keys[number][:, new])
-            compare("values", layer.new_values, right.values[number][:, new])
+            compare_rows("keys", layer.new_keys, right.stored_keys[number][:, new])
+            compare_rows("values", layer.new_values, right.values[number][:, new])
             for name, used, whole in (
                 ("scores", layer.scores, detail.scores),
                 ("weights", layer.weights, detail.weights),

@@ -283,8 +283,10 @@ def test_a_click_in_the_atlas_chooses_layer_and_head(qtbot: QtBot, shown: MakeVi
 def test_a_click_in_the_enlarged_head_chooses_the_key(qtbot: QtBot, shown: MakeView) -> None:
     view = view_of(WINDOW, 3)
     widget = shown("attention", view, (1200, 420))
-    at = place_of(9, canvas_of(widget), 0, 60)
-    assert click(qtbot, widget, at) == Selection(step=3, token_index=9, slot=0)
+    newest = place_of(9, canvas_of(widget), 0, canvas_of(widget).height() - 40)
+    assert click(qtbot, widget, newest) == Selection(step=3, token_index=9, slot=0)
+    first = place_of(9, canvas_of(widget), 0, 20)
+    assert click(qtbot, widget, first) == Selection(step=3, token_index=0, slot=0)
 
 
 def test_a_click_on_the_timeline_chooses_the_step(qtbot: QtBot, shown: MakeView) -> None:
@@ -335,6 +337,36 @@ def test_a_tool_tip_shows_what_a_slot_holds(
     assert said[1] == ""
 
 
+def test_the_tip_of_a_slot_tells_what_the_ledger_claims_where_it_differs(shown: MakeView) -> None:
+    canvas = canvas_of(shown("cache", view_of(*CASES["store-row-zero"])))
+    tips = [tip_at(canvas, place_of(12, canvas, slot, 12)).splitlines() for slot in (0, 7, 1)]
+    assert tips[0][-2:] == ["position id 8", "the ledger claims token 0, position id 0"]
+    assert tips[1][-2:] == [
+        "counted, but never written",
+        "the ledger claims token 7, position id 7",
+    ]
+    assert tips[2][-1] == "position id 1"
+
+
+def test_the_tip_of_a_mask_column_gives_a_position_to_the_token_that_has_it(
+    shown: MakeView,
+) -> None:
+    canvas = canvas_of(shown("mask", view_of(*CASES["store-row-zero"])))
+    tip = tip_at(canvas, place_of(12, canvas, 0, 12)).splitlines()
+    assert tip[1].startswith("slot 0: token 8")
+    assert tip[2] == "the ledger claims token 0, position id 0"
+
+
+def test_a_position_that_the_ledger_does_not_claim_is_outlined(shown: MakeView) -> None:
+    """Slot 0 holds token 8, slot 7 nothing; their positions stand in the third row of labels."""
+    canvas = canvas_of(shown("cache", view_of(*CASES["store-row-zero"]), (1000, 240)))
+    image = canvas.grab().toImage()
+    ruler, top = SlotRuler(canvas.width(), 12), 6 + 30 + 2 * 14
+    cells = [image.copy(int(ruler.left(n)) + 4, top + 4, 20, 10) for n in range(9)]
+    outlined = [n for n, cell in enumerate(cells) if LIGHT.alarm.rgb() in colours(cell)]
+    assert outlined == [0, 7]
+
+
 def view_token(token_index: int) -> str:
     spec, step = CASES["store-row-zero"]
     return tokens_readout(view_of(spec, step)).run[token_index].text
@@ -367,9 +399,36 @@ def test_the_switch_of_the_attention_puts_keys_in_token_order(
     )
     qtbot.mouseClick(by_token, Qt.MouseButton.LeftButton)
     canvas = canvas_of(widget)
-    found = canvas.hit(QPointF(place_of(10, canvas, 9, 60)))
-    assert found is not None
-    assert found.selection == Selection(step=3, token_index=9, slot=0)
+    hits = [canvas.hit(QPointF(place_of(10, canvas, 9, y))) for y in (20, canvas.height() - 40)]
+    # The first query came before token 9.
+    assert [hit.selection for hit in hits if hit] == [
+        Selection(step=3, token_index=9),
+        Selection(step=3, token_index=9, slot=0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("case", "row", "column", "words"),
+    [
+        ("window", 0, 0, "key: slot 0, token 0 ‘W’"),
+        ("window", 0, 8, "key: slot 8\nnot there yet"),
+        ("store-row-zero", 0, 0, "key: slot 0, token 0 ‘W’"),
+        ("store-row-zero", 7, 0, "the ledger claims token 0"),
+        ("store-row-zero", 7, 7, "key: slot 7, never written"),
+        ("mask-top-left", 7, 5, "key: slot 5, token 5 ‘s’\nmasked"),
+        ("window", 8, 0, "key: slot 0, token 0 ‘W’\nmasked"),
+    ],
+)
+def test_the_tip_of_a_cell_names_the_key_as_that_query_read_it(
+    shown: MakeView, case: str, row: int, column: int, words: str
+) -> None:
+    view = view_of(*CASES[case])
+    readout = attention_readout(view)
+    canvas = canvas_of(shown("attention", view, (1200, 420)))
+    row_px = (canvas.height() - 17 - 24 - 4) // len(readout.queries)
+    y = 17 + row * row_px + row_px // 2
+    n_columns = len(readout.by_slot.columns)
+    assert words in tip_at(canvas, place_of(n_columns, canvas, column, y))
 
 
 def test_masked_cells_are_hatched_in_both_themes(shown: MakeView) -> None:

@@ -10,6 +10,8 @@ from core.engine.recorder import Recorder, to_host
 from core.engine.rows import RowStore, selection
 from core.engine.seams import CORRECT
 from core.engine.types import LayerPlan
+from core.spec import Decode, FaultUse, Prefill, Probe, Rollback
+from tests.helpers.runs import run, spec_for
 
 # The recorder is driven by hand: two layers, one KV head of size 2, a buffer of four rows.
 N_LAYERS, N_ROWS = 2, 4
@@ -195,12 +197,13 @@ def test_a_token_taken_back_is_no_part_of_the_text_any_more():
     assert driven.live([0, 1])[0].token_index.tolist() == [0, ABSENT]
 
 
-def test_rows_of_a_forgotten_text_are_not_recognised():
+def test_rows_of_a_forgotten_text_are_named_only_by_equal_rows_of_the_new_one():
     driven = Driven()
     driven.read([0, 1], [0, 1], [0, 1])
     driven.recorder.forget_from(0)
     layers = driven.read([0], [2], [0, 1, 2], store=None)
-    assert _found(layers) == [[ABSENT, ABSENT, 0]] * 2
+    # Row 0 holds the very bytes that token 0 has in the new text too; row 1 is nobody's.
+    assert _found(layers) == [[0, ABSENT, 0]] * 2
 
 
 def test_the_first_token_taken_back_is_forgotten_and_the_one_before_it_is_not():
@@ -345,3 +348,27 @@ def test_numbers_come_to_the_host_unchanged_and_read_only():
         assert not array.flags.writeable
         assert np.array_equal(array.astype(np.float64), tensor.double().numpy())
     assert to_host(torch.ones(1, dtype=torch.float16)).dtype == np.float16
+
+
+def test_a_wrong_store_of_the_same_bytes_after_a_rollback_is_named_again():
+    tokens = tuple(range(20, 40))
+    requests = (Prefill((1, 2, 3)), Decode(), Rollback(1), Decode())
+    faults = (FaultUse("store-row-zero"),)
+    records = run(
+        spec_for("rope", capacity=12, faults=faults, force_ids=tokens, requests=requests)
+    ).records
+    assert records[1].layers[0].row_token.tolist() == [3, 1, 2, ABSENT]
+    assert records[2].live[0].token_index.tolist() == [ABSENT, 1, 2]
+    assert records[3].layers[0].row_token.tolist() == [3, 1, 2, ABSENT]
+
+
+def test_live_rows_are_looked_at_where_a_step_did_not_read_them():
+    requests = (Prefill((1, 2, 3)), Probe(2, 2), Decode())
+    faults = (FaultUse("store-row-zero"),)
+    records = run(spec_for("rope", capacity=12, faults=faults, requests=requests)).records
+    assert records[1].live[0].token_index.tolist() == [ABSENT, ABSENT, 2, ABSENT, ABSENT]
+    both = (*faults, FaultUse("mask-unwritten"))
+    sinks = run(
+        spec_for("rope", policy="sinks", sinks=1, capacity=2, prompt_ids=(1, 2, 3, 4), faults=both)
+    ).records[0]
+    assert sinks.live[0].token_index.tolist() == [0, 3]

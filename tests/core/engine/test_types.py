@@ -30,7 +30,7 @@ def test_entries_are_added_without_being_counted():
 
 
 def test_dropped_entries_are_counted_back():
-    after = filled(8, 4).without(as_ids([1, 0, 1, 0]).astype(bool))
+    after = filled(8, 4).only(as_ids([1, 0, 1, 0]).astype(bool))
     assert content(after) == content(ledger(8, [0, 2], [0, 2], seen=4))
 
 
@@ -64,6 +64,6 @@ def test_an_empty_ledger_claims_nothing():
 
 def test_arrays_of_a_ledger_cannot_be_written():
     after = filled(8, 3).with_rows(as_ids([5]), as_ids([3]), as_ids([3]), as_ids([7]))
-    for of in (Ledger(8), after, after.without(as_ids([1, 0, 1, 1]).astype(bool))):
+    for of in (Ledger(8), after, after.only(as_ids([1, 0, 1, 1]).astype(bool))):
         for array in (of.slot, of.token_index, of.position_id, of.token_id):
             assert not array.flags.writeable

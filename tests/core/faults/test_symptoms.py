@@ -99,13 +99,17 @@ def test_cap_counter_first_leaves_a_length_of_13_in_a_cache_of_12(scheme):
     assert refused.live[0].row.tolist() == [*range(12), ABSENT]
 
 
-def test_cap_counter_first_reads_a_row_that_holds_no_token_once_the_run_goes_on(scheme):
+def test_cap_counter_first_reads_a_row_that_nobody_wrote_once_the_run_goes_on(scheme):
     records = _records("cap-counter-first", scheme)
     # Three tokens were taken back: nine of ten counted rows hold a token.
     assert records[7].reported_length == 10
+    assert records[7].live[0].token_index.tolist() == [*range(9), ABSENT]
     going_on = records[8]
     assert going_on.token_index == (9,)
-    assert going_on.layers[0].row_token.tolist().count(ABSENT) == 1
+    # What is left in slot 9 are the bytes of token 9, which is read again and goes to slot 10.
+    assert going_on.slots.tolist() == [10]
+    assert going_on.layers[0].plan.view_token_index.tolist() == [*range(10), ABSENT]
+    assert going_on.layers[0].row_token.tolist() == [*range(10), 9]
 
 
 def test_store_row_zero_keeps_the_newest_token_in_slot_zero(scheme):

@@ -37,11 +37,19 @@ ROLLED_BACK = replace(
     steps=0,
     requests=(Prefill(PROMPT_IDS), *(Decode(),) * 6, Rollback(3), Decode(), Decode()),
 )
+TWICE_REFUSED = replace(
+    PLAIN,
+    steps=0,
+    requests=(Prefill(PROMPT_IDS), *(Decode(),) * 7, Rollback(3), Decode()),
+)
 NEW_TEXT = replace(
     PLAIN, steps=0, requests=(Prefill(PROMPT_IDS), Decode(), NewPrompt((65, 66)), Decode())
 )
 PROBED = replace(
     PLAIN, steps=0, requests=(Prefill(PROMPT_IDS), Decode(), Probe(1, 1), Decode(), Decode())
+)
+PROBE_LEFT = replace(
+    ROPE, steps=0, requests=(Prefill(PROMPT_IDS), Probe(1, 1), Rollback(1), Decode())
 )
 UNEVEN = replace(
     PLAIN, steps=0, requests=(Prefill(PROMPT_IDS), Decode(), Probe(2, 1), Decode(), Decode())

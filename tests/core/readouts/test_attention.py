@@ -14,6 +14,7 @@ from tests.core.readouts.runs import (
     REPREFILL,
     ROLLED_BACK,
     ROPE,
+    SINKS,
     SKIPPED,
     WINDOW,
     view_of,
@@ -114,6 +115,57 @@ def test_a_key_names_the_token_really_there() -> None:
     key = attention_readout(view_of(with_fault(PLAIN, "store-row-zero"), 1)).by_slot.columns[0]
     assert (key.slot, key.token_index, key.claimed_token_index) == (0, 7, 0)
     assert key.is_foreign
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        PLAIN,
+        CHUNKED,
+        WINDOW,
+        SINKS,
+        REPREFILL,
+        ROLLED_BACK,
+        NEW_TEXT,
+        with_fault(PLAIN, "store-row-zero"),
+        with_fault(WINDOW, "store-row-zero"),
+        with_fault(WINDOW, "store-alias-in"),
+        with_fault(SINKS, "mask-unwritten"),
+    ],
+)
+@pytest.mark.parametrize("layer", [0, 3])
+def test_the_key_of_each_cell_is_what_the_step_of_its_row_read(spec: RunSpec, layer: int) -> None:
+    view = view_of(spec, len(view_of(spec, 0).records) - 1, layer=layer)
+    readout = attention_readout(view)
+    for row, query in enumerate(readout.queries):
+        told = view.records[query.step].layers[layer]
+        plan = told.plan
+        read = {
+            slot: (None if token < 0 else token, None if claimed < 0 else claimed)
+            for slot, token, claimed in zip(
+                plan.view_slots.tolist(),
+                told.row_token.tolist(),
+                plan.view_token_index.tolist(),
+                strict=True,
+            )
+        }
+        for grid in (readout.by_slot, readout.by_token):
+            keys = [grid.key(row, column) for column in range(len(grid.columns))]
+            found = {k.slot: (k.token_index, k.claimed_token_index) for k in keys if k.is_read}
+            assert found == read
+            assert all(k.token_index is None for k in keys if not k.is_read)
+
+
+def test_a_slot_that_is_used_again_is_another_key_to_an_earlier_query() -> None:
+    grid = attention_readout(view_of(WINDOW, 3)).by_slot
+    assert [grid.key(row, 0).token_index for row in (0, 7, -1)] == [0, 0, 9]
+    assert [grid.key(row, 0).text for row in (0, -1)] == ["W", grid.columns[0].text]
+    assert [grid.key(row, 8).is_read for row in (0, -1)] == [False, True]
+
+
+def test_a_column_of_a_token_that_was_not_read_then_still_names_it() -> None:
+    key = attention_readout(view_of(WINDOW, 3)).by_token.key(0, 9)
+    assert (key.slot, key.token_index, key.claimed_token_index) == (None, None, 9)
 
 
 def test_all_weight_on_slot_zero_is_told_as_one() -> None:

@@ -2,17 +2,20 @@ import numpy as np
 import pytest
 
 from core.readouts.cache import CacheReadout, cache_readout
+from core.readouts.line_parts import live
 from core.readouts.slot_states import SlotState
 from core.spec import RunSpec
 from tests.core.readouts.runs import (
     FULL,
     NEW_TEXT,
     PLAIN,
+    PROBE_LEFT,
     PROBED,
     RANKED,
     REPREFILL,
     ROLLED_BACK,
     SINKS,
+    TWICE_REFUSED,
     UNEVEN,
     WINDOW,
     pending_view_of,
@@ -95,11 +98,15 @@ def test_labels_are_those_of_the_layer_looked_at() -> None:
 def test_row_zero_holds_the_newest_token_and_says_so() -> None:
     readout = cache_readout(view_of(with_fault(PLAIN, "store-row-zero"), 1))
     label = readout.labels[0]
-    assert (label.token_index, label.claimed_token_index, label.position_id) == (7, 0, 0)
+    assert (label.token_index, label.claimed_token_index) == (7, 0)
+    assert (label.position_id, label.claimed_position_id) == (7, 0)
     assert label.is_token_wrong
+    assert label.is_position_foreign
     assert not label.is_position_wrong
     assert bool(readout.rows[0].is_new[0])
     assert readout.labels[7].token_index is None
+    assert (readout.labels[7].position_id, readout.labels[7].claimed_position_id) == (None, 7)
+    assert readout.labels[7].is_position_foreign
     assert readout.labels[7].is_token_wrong
     assert readout.missing == (0,)
     assert readout.sentence == (
@@ -114,6 +121,33 @@ def test_a_restarted_position_differs_from_what_the_policy_demands() -> None:
     assert numbers(readout, "expected_position_id")[6:9] == [6, 7, 8]
     assert [label.slot for label in readout.labels if label.is_position_wrong] == [7, 8]
     assert not any(label.is_token_wrong for label in readout.labels)
+
+
+@pytest.mark.parametrize(
+    ("spec", "step"),
+    [
+        (with_fault(spec, fault), step)
+        for spec in (PLAIN, WINDOW, SINKS, REPREFILL)
+        for fault in ("store-row-zero", "store-alias-in", "pos-restart", "mask-unwritten")
+        for step in (1, 2, 3, 4)
+    ],
+)
+@pytest.mark.parametrize("layer", [0, 2])
+def test_each_slot_has_the_numbers_of_the_json_line(spec: RunSpec, step: int, layer: int) -> None:
+    view = view_of(spec, step, layer=layer)
+    labels = [label for label in cache_readout(view).labels if label.is_counted]
+    told = [(label.slot, label.row, label.token_index, label.position_id) for label in labels]
+    assert told == [
+        (entry["slot"], entry["row"], entry["token_index"], entry["position_id"])
+        for entry in live(view.records, step, layer)
+    ]
+
+
+def test_two_slots_with_one_token_complain_of_its_position_once() -> None:
+    spec = with_fault(PLAIN, "store-alias-in", "pos-restart")
+    readout = cache_readout(view_of(spec, 2))
+    assert [label.token_index for label in readout.labels[7:9]] == [8, 8]
+    assert readout.sentence.count("token 8 has position 0, should have 8") == 1
 
 
 def test_a_window_keeps_slots_positions_and_tokens_apart() -> None:
@@ -177,9 +211,17 @@ def test_a_length_that_moved_before_the_check_is_told_with_both_numbers() -> Non
 
 
 def test_a_stray_row_is_not_called_unwritten() -> None:
-    """After the rollback, slot 9 still holds the bytes of the token that was taken back."""
-    readout = cache_readout(view_of(with_fault(ROLLED_BACK, "cap-counter-first"), 8))
-    assert "slot 9 counted, but holding a row of no token" in readout.sentence
+    """After the rollback, slot 10 still holds the bytes of a token that was taken back."""
+    readout = cache_readout(view_of(with_fault(TWICE_REFUSED, "cap-counter-first"), 9))
+    assert "slot 10 counted, but holding a row of no token" in readout.sentence
+
+
+def test_a_slot_that_is_not_used_names_the_token_whose_bytes_it_still_holds() -> None:
+    """Token 9 was taken back and read again, into slot 11; slot 9 has the same bytes."""
+    readout = cache_readout(view_of(with_fault(TWICE_REFUSED, "cap-counter-first"), 9))
+    assert [label.slot for label in readout.labels if label.token_index == 9] == [9, 11]
+    assert [readout.labels[slot].position_id for slot in (9, 11)] == [9, 9]
+    assert [readout.labels[slot].is_position_foreign for slot in (9, 11)] == [True, False]
 
 
 def test_without_a_verdict_nothing_is_expected() -> None:
@@ -196,7 +238,8 @@ def test_a_token_text_stands_with_its_slot() -> None:
 
 
 def test_no_stand_in_for_absent_leaves_the_readout() -> None:
-    for spec, step in ((with_fault(ROLLED_BACK, "cap-counter-first"), 7), (PROBED, 3)):
+    cases = ((with_fault(ROLLED_BACK, "cap-counter-first"), 7), (PROBED, 3), (PROBE_LEFT, 2))
+    for spec, step in cases:
         readout = cache_readout(view_of(spec, step))
         names = ("row", "token_index", "claimed_token_index", "position_id")
         for label in readout.labels:

@@ -11,6 +11,7 @@ from tests.core.readouts.runs import (
     RANKED,
     REPREFILL,
     ROLLED_BACK,
+    TWICE_REFUSED,
     SINKS,
     SKIPPED,
     WINDOW,
@@ -55,7 +56,7 @@ def test_rows_never_written_are_told_with_their_share_of_the_recorded_weight() -
 
 
 def test_a_row_of_no_token_is_told_apart_from_one_never_written() -> None:
-    readout = mask_readout(view_of(with_fault(ROLLED_BACK, "cap-counter-first"), 8))
+    readout = mask_readout(view_of(with_fault(TWICE_REFUSED, "cap-counter-first"), 9))
     assert readout.sentence.startswith("reads 1 row without a token; ")
     assert readout.sentence.endswith("; sees 10 of 10: positions 0–9")
 

@@ -1,0 +1,105 @@
+"""What the columns of an attention image were, step by step: slots are used again."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.arrays import ABSENT, BoolArray, IntArray, frozen, known
+from core.readouts.attention_image import Order, Take
+from core.readouts.history import is_blank
+from core.record import StepRecord
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLabel:
+    """A column of the image, as one step found it.
+
+    Attributes:
+        slot: the slot of the row; None: a column of a token whose row was not read.
+        token_index: token whose row was really there; None: none, or not read.
+        claimed_token_index: token that the ledger claimed for it; where it was not read, the
+            token that the column stands for; None: none.
+        text: text of the token that was really there; None: none.
+        is_read: whether the step read it.
+        is_unwritten: whether the row was never written.
+    """
+
+    slot: int | None
+    token_index: int | None
+    claimed_token_index: int | None
+    text: str | None
+    is_read: bool
+    is_unwritten: bool
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another token's row was there than the ledger claimed."""
+        return self.token_index is not None and self.token_index != self.claimed_token_index
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeysRead:
+    """What one step found in the C columns. ABSENT: nothing.
+
+    Attributes:
+        slot: [C] slot of the row read; where none was, the slot that the column stands for.
+        token_index: [C] token whose row was really there.
+        claimed_token_index: [C] token that the ledger claimed; where no row was read, the token
+            that the column stands for.
+        is_read: [C] whether a row was read.
+        is_unwritten: [C] whether it was read and never written.
+        text: token index to text.
+    """
+
+    slot: IntArray
+    token_index: IntArray
+    claimed_token_index: IntArray
+    is_read: BoolArray
+    is_unwritten: BoolArray
+    text: Mapping[int, str]
+
+    def label(self, column: int) -> KeyLabel:
+        """The label of a column."""
+        token = int(self.token_index[column])
+        return KeyLabel(
+            slot=known(int(self.slot[column])),
+            token_index=known(token),
+            claimed_token_index=known(int(self.claimed_token_index[column])),
+            text=self.text.get(token),
+            is_read=bool(self.is_read[column]),
+            is_unwritten=bool(self.is_unwritten[column]),
+        )
+
+
+def keys_read(
+    records: Sequence[StepRecord],
+    takes: Sequence[Take],
+    order: Order,
+    layer: int,
+    text: Mapping[int, str],
+) -> Iterator[KeysRead]:
+    """What each take's step found in the columns."""
+    blank: dict[tuple[int, int], bool] = {}
+    for take in takes:
+        told, plan = take.record.layers[layer], take.record.layers[layer].plan
+        columns = order.columns(plan)
+        slot, claimed = order.slots.copy(), order.tokens.copy()
+        token = np.full(order.n_columns, ABSENT, dtype=np.int64)
+        is_read, is_unwritten = (np.zeros(order.n_columns, dtype=np.bool_) for _ in range(2))
+        slot[columns], claimed[columns] = plan.view_slots, plan.view_token_index
+        token[columns], is_read[columns] = told.row_token, True
+        for place in np.flatnonzero(told.row_token == ABSENT).tolist():
+            row = (int(plan.read_rows[place]), int(told.row_version[place]))
+            if row not in blank:
+                blank[row] = row[0] != ABSENT and is_blank(records, layer, *row)
+            is_unwritten[columns[place]] = blank[row]
+        numbers = (frozen(array) for array in (slot, token, claimed))
+        yield KeysRead(*numbers, frozen(is_read), frozen(is_unwritten), text)
+
+
+def newest_labels(keys: Sequence[KeysRead]) -> tuple[KeyLabel, ...]:
+    """Each column as the last of `keys` found it that read it; as the last, where none did."""
+    was_read = np.stack([found.is_read for found in keys])
+    newest = len(keys) - 1 - was_read[::-1].argmax(axis=0)
+    return tuple(keys[at].label(column) for column, at in enumerate(newest.tolist()))
