@@ -38,9 +38,10 @@ def arrange(window: QMainWindow, panels: Sequence[Dock], docks: Sequence[Readout
     centre = [dock for dock in docks if dock.spec.area == "centre"]
     bottom = [dock for dock in docks if dock.spec.area == "bottom"]
     for dock in (*panels, *docks):
+        window.addDockWidget(_AREA, dock)
         dock.setFloating(False)
-        window.removeDockWidget(dock)
-    window.addDockWidget(_AREA, panels[0])
+        dock.show()
+    _work_out(window)  # a dock that is shown after it was given its place is given it too late
     _split(window, [panels[0], *bottom], _DOWN)
     _split(window, [panels[0], *centre[:1]], _ACROSS)
     _split(window, centre, _DOWN)
@@ -49,8 +50,6 @@ def arrange(window: QMainWindow, panels: Sequence[Dock], docks: Sequence[Readout
         window.tabifyDockWidget(panels[0], panels[1])
     else:
         _split(window, panels, _DOWN)
-    for dock in (*panels, *docks):
-        dock.show()
     panels[0].raise_()
     heights: dict[Dock, int] = {d: d.spec.height_px for d in docks if d.spec.height_px}
     heights[panels[0]] = SETUP_PX

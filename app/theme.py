@@ -1,5 +1,6 @@
 """Colours, fonts and sizes that parts of the window share; the colour scale of attention is in
-`app/widgets/code_image.py`, and a size that only one part has stands there."""
+`app/widgets/code_image.py`, and a size that only one part has stands there.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

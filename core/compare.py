@@ -9,7 +9,7 @@ from core.arrays import ABSENT, BoolArray, FloatArray, IntArray
 from core.policy_oracle import Expected
 from core.record import LayerRecord, StepRecord
 from core.reference import LayerDetail, ReferenceRun
-from core.tolerance import field_band, row_bands
+from core.tolerance import field_band, gap, row_bands
 from core.trace import rows_as_read
 from core.verdict import Difference
 
@@ -134,10 +134,11 @@ def _has_good_slots(step: Step) -> bool:
     slots = record.slots.tolist()
     if len(set(slots)) != len(slots):
         return False
-    is_fresh = record.phase == "new_prompt" or record.n_recomputed > 0 or len(step.records) < 2
-    if is_fresh:
+    if record.phase == "new_prompt" or record.n_recomputed > 0 or len(step.records) < 2:
         return True
-    return not set(slots) & set(step.records[-2].ledger.counted_slots.tolist())
+    before = step.records[-2].ledger
+    is_refilled = before.origin != record.ledger.origin
+    return is_refilled or not set(slots) & set(before.counted_slots.tolist())
 
 
 class _LayerFields:
@@ -229,7 +230,7 @@ class _LayerFields:
     ) -> Iterator[tuple[str, int | None]]:
         """The same for rows [Hkv, n, D] against the reference's [Hkv, N, D], as the judge does."""
         bands = row_bands(self._step.dtype, reference)[key_rows]
-        is_off = ~(np.abs(used - reference[:, key_rows]) <= bands[:, None])
+        is_off = ~(gap(used, reference[:, key_rows]) <= bands[:, None])
         yield from _first_head(name, is_off)
 
     def _heads(
@@ -239,7 +240,7 @@ class _LayerFields:
         yield from _first_head(name, self._is_off(used, right))
 
     def _is_off(self, used: FloatArray, right: FloatArray) -> BoolArray:
-        return ~(np.abs(used - right) <= field_band(self._step.dtype, right))
+        return ~(gap(used, right) <= field_band(self._step.dtype, right))
 
 
 def _first_head(name: str, is_off: BoolArray) -> Iterator[tuple[str, int | None]]:

@@ -26,7 +26,7 @@ from core.probe import probe_rows
 from core.record import StepRecord
 from core.reference import LooseRows, Reference
 from core.spec import Probe
-from core.tolerance import logits_band, row_bands, wrong_floor
+from core.tolerance import gap, logits_band, row_bands, wrong_floor
 from core.trace import Trace
 from core.verdict import LogitsVerdict, Standing, StepVerdict
 
@@ -169,8 +169,8 @@ class Judge:
         self, reference: FloatArray, rows: IntArray, given: Sequence[FloatArray]
     ) -> BoolArray:
         """[rows] whether the rows given [Hkv, n, D] are not the reference's [Hkv, N, D]."""
-        gap = np.abs(np.concatenate(given, axis=1) - reference[:, rows]).max(axis=(0, 2))
-        return ~(gap <= row_bands(self._trace.spec.dtype, reference)[rows])
+        off_by = gap(np.concatenate(given, axis=1), reference[:, rows]).max(axis=(0, 2))
+        return ~(off_by <= row_bands(self._trace.spec.dtype, reference)[rows])
 
     def _verdict(
         self, case: _Case, runs: _Round, noise: dict[tuple[int, int], float]
@@ -292,11 +292,7 @@ def _sees_what_it_may(record: StepRecord) -> bool:
 
 def _largest_gap(logits: FloatArray, reference: FloatArray) -> float:
     """The largest error; infinite or NaN where the engine has what the reference has not."""
-    with np.errstate(invalid="ignore"):
-        gap = np.abs(logits - reference)
-    gap[logits == reference] = 0.0  # the same infinity
-    gap[np.isnan(logits) & np.isnan(reference)] = 0.0
-    return float(gap.max())
+    return float(gap(logits, reference).max())
 
 
 def _kl(reference: FloatArray, logits: FloatArray) -> float:

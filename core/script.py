@@ -20,10 +20,11 @@ from core.spec import Decode, NewPrompt, Prefill, Probe, Request, Rollback, RunS
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """A part of a prompt."""
+    """A part of a prompt; `continues` the part before it."""
 
     phase: Phase
     token_ids: tuple[int, ...]
+    continues: bool
 
     @property
     def is_new_text(self) -> bool:
@@ -66,7 +67,7 @@ class Script:
         if self.end is not None:
             return None
         match self._tasks[0]:
-            case _Chunk(phase, token_ids) as chunk:
+            case _Chunk(phase, token_ids, _) as chunk:
                 forced = self._forced_next()
                 return AppendTokens(phase, token_ids, forced, is_new_text=chunk.is_new_text)
             case Decode():
@@ -101,7 +102,9 @@ class Script:
             return (request,)
         ids, size = request.token_ids, self._spec.chunk or len(request.token_ids)
         is_new = isinstance(request, NewPrompt)
-        chunks = [_Chunk("prefill", ids[i : i + size]) for i in range(0, len(ids), size)]
+        chunks = [
+            _Chunk("prefill", ids[i : i + size], continues=i > 0) for i in range(0, len(ids), size)
+        ]
         if is_new:
             chunks[0] = replace(chunks[0], phase="new_prompt")
         return chunks
@@ -125,8 +128,11 @@ class Script:
             self.end = "position_limit"
         elif self._spec.requests is None:
             self.end = "refused"
-        elif self._starts_text(task):
-            self._text, self._pending = [], None
+        else:
+            while isinstance(rest := self._upcoming(), _Chunk) and rest.continues:
+                self._tasks.popleft()  # the rest of a prompt that was refused
+            if self._starts_text(task):
+                self._text, self._pending = [], None
 
     def _end_before(self, task: _Task | None) -> EndReason | None:
         if task is None:

@@ -1,9 +1,8 @@
-"""Everything that decides a run: the frozen RunSpec, its requests, its JSON both ways."""
+"""Everything that decides a run: the frozen RunSpec and its requests."""
 
-import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from core.errors import SpecError
 
@@ -51,13 +50,6 @@ class Probe:
 
 
 Request = Prefill | Decode | Rollback | NewPrompt | Probe
-_KIND_OF: dict[type[Request], str] = {
-    Prefill: "prefill",
-    Decode: "decode",
-    Rollback: "rollback",
-    NewPrompt: "new_prompt",
-    Probe: "probe",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,55 +142,6 @@ class RunSpec:
         """The field that holds the tokens of a request."""
         is_prompt = isinstance(request, Prefill) and request.token_ids == self.prompt_ids
         return "prompt_ids" if is_prompt else "requests"
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON value from which `from_json` gives an equal spec back."""
-        value = dataclasses.asdict(self)
-        if self.requests is not None:
-            value["requests"] = [
-                {"kind": _KIND_OF[type(r)], **dataclasses.asdict(r)} for r in self.requests
-            ]
-        return value
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> "RunSpec":
-        """The spec of a JSON value; raises SpecError where it is none."""
-        try:
-            data = dict(value)
-            data["prompt_ids"] = tuple(data["prompt_ids"])
-            data["force_ids"] = tuple(data.get("force_ids", ()))
-            data["faults"] = tuple(_fault_use(f) for f in data.get("faults", ()))
-            if data.get("requests") is not None:
-                data["requests"] = tuple(_request(r) for r in data["requests"])
-            return cls(**data)
-        except (TypeError, KeyError, ValueError, AttributeError) as error:
-            raise SpecError(f"this is no run specification: {error}") from None
-
-
-def _fault_use(value: Mapping[str, Any]) -> FaultUse:
-    layers = value.get("layers")
-    return FaultUse(
-        id=str(value["id"]),
-        first_step=int(value.get("first_step", 0)),
-        last_step=None if value.get("last_step") is None else int(value["last_step"]),
-        layers=None if layers is None else tuple(int(layer) for layer in layers),
-    )
-
-
-def _request(value: Mapping[str, Any]) -> Request:
-    match value["kind"]:
-        case "prefill":
-            return Prefill(tuple(value["token_ids"]))
-        case "decode":
-            return Decode()
-        case "rollback":
-            return Rollback(value["n"])
-        case "new_prompt":
-            return NewPrompt(tuple(value["token_ids"]))
-        case "probe":
-            return Probe(value["n_keys"], value["n_values"])
-        case kind:
-            raise SpecError(f"request {kind!r} is not known; choose {', '.join(_KIND_OF.values())}")
 
 
 def _is_int(value: object, least: int) -> bool:

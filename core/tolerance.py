@@ -41,12 +41,21 @@ def field_band(dtype: str, reference: FloatArray) -> float:
     return FIELDS_FACTOR[dtype] * _EPS[dtype] * largest(reference)
 
 
+def gap(values: FloatArray, reference: FloatArray) -> FloatArray:
+    """[...] absolute difference; none where both are the same infinity, or both no number."""
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(values - reference)
+    is_same = (values == reference) | (np.isnan(values) & np.isnan(reference))
+    return np.where(is_same, 0.0, difference)
+
+
 def row_bands(dtype: str, reference: FloatArray) -> FloatArray:
     """[N] the same for each row of keys or values [Hkv, N, D].
 
     A row is measured against the largest number up to it, so that later rows decide nothing.
     """
-    by_row = np.abs(reference).max(axis=(0, 2), initial=1.0)
+    finite = np.where(np.isfinite(reference), reference, 0.0)
+    by_row = np.abs(finite).max(axis=(0, 2), initial=1.0)
     return FIELDS_FACTOR[dtype] * _EPS[dtype] * np.maximum.accumulate(by_row)
 
 

@@ -57,14 +57,20 @@ def rows_as_read(records: Sequence[StepRecord], step: int, layer: int) -> FloatA
     rows, versions = record.plan.read_rows, record.row_version
     n_heads, _, d_head = record.new_keys.shape
     read = np.zeros((2, n_heads, len(rows), d_head), dtype=record.new_keys.dtype)
-    for version in sorted({int(v) for v in versions if v != ABSENT}):
-        first = records[version].layers[layer].first_read
-        columns = np.flatnonzero(versions == version)
-        read[:, :, columns] = first.kv[:, :, _places(first.row, rows[columns])]
+    is_written = versions != ABSENT
+    needed: list[int] = sorted(set(versions[is_written].tolist()))
+    if needed:
+        firsts = [records[version].layers[layer].first_read for version in needed]
+        given = np.concatenate([first.row for first in firsts])
+        given_in = np.repeat(needed, [len(first.row) for first in firsts])
+        kv = np.concatenate([first.kv for first in firsts], axis=2)
+        n_rows = 1 + int(max(given.max(), rows.max()))
+        places = _places(given_in * n_rows + given, (versions * n_rows + rows)[is_written])
+        read[:, :, is_written] = kv[:, :, places]
     return frozen(read)
 
 
-def _places(sorted_or_not: IntArray, wanted: IntArray) -> IntArray:
-    """Where each of `wanted` stands in `sorted_or_not`."""
-    order = np.argsort(sorted_or_not, kind="stable")
-    return order[np.searchsorted(sorted_or_not[order], wanted)]
+def _places(keys: IntArray, wanted: IntArray) -> IntArray:
+    """Where each of `wanted` stands in `keys`."""
+    order = np.argsort(keys, kind="stable")
+    return order[np.searchsorted(keys[order], wanted)]

@@ -134,7 +134,7 @@ def save_trace(
     if full:
         run["steps"] = [write_step(record, config, columns) for record in trace.records]
         run["verdicts"] = [write_verdict(verdict, columns) for verdict in verdicts]
-    spec = trace.spec.to_json()
+    spec = to_json(trace.spec)
     document = {
         "schema": SCHEMA,
         "requests": spec.pop("requests"),

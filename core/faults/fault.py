@@ -9,7 +9,6 @@ from core.engine.seams import CORRECT, Seams
 from core.errors import FaultError
 from core.spec import Decode, PolicyName, Prefill, Probe, Rollback, RunSpec
 
-
 PROMPT_TOKENS = 7
 """Tokens of every scenario's prompt in its own model: the first decode reads token 7."""
 

@@ -18,5 +18,8 @@ REFUSED_THEN_ROLLED_BACK = Scenario(
     SEVEN_TOKENS, capacity=12, steps=0, then=(*(Decode(),) * 6, Rollback(3), Decode(), Decode())
 )
 UNEVEN_PROBE = Scenario(
-    SEVEN_TOKENS, capacity=12, steps=0, then=(Decode(), Probe(n_keys=2, n_values=1), Decode(), Decode())
+    SEVEN_TOKENS,
+    capacity=12,
+    steps=0,
+    then=(Decode(), Probe(n_keys=2, n_values=1), Decode(), Decode()),
 )

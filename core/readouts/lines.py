@@ -15,7 +15,7 @@ from core.readouts.line_parts import Sets, differing_layers, live, visible, with
 from core.record import StepRecord
 from core.spec import RunSpec
 from core.trace import EndReason, ModelInfo
-from core.trace_json import finite_or_text
+from core.trace_json import finite_or_text, to_json
 from core.verdict import Difference, StepVerdict
 
 SCHEMA = 1
@@ -37,7 +37,7 @@ def run_line(spec: RunSpec, model: ModelInfo) -> dict[str, Any]:
             "heads": model.config.n_heads,
             "kv_heads": model.config.n_kv_heads,
         },
-        "spec": spec.to_json(),
+        "spec": to_json(spec),
         "prompt_ids": list(spec.prompt_ids),
     }
 

@@ -65,9 +65,6 @@ class Speaker:
         self._weights = told.weights[view.selection.head, query]
         self._where = f"(layer {view.selection.layer}, head {view.selection.head})"
         self._is_unwritten = is_unwritten
-        # Where the policy renumbers, a token's place in the text is no position id of it.
-        is_renumbered = view.spec.policy == "reprefill" or view.spec.reassign_positions
-        self._noun = "token" if is_renumbered else "position"
 
     def sentence(self) -> str:
         """Rows without a token first, then tokens."""
@@ -88,12 +85,12 @@ class Speaker:
         found = self._row_token[self._mask]
         tokens = set(found[found != ABSENT].tolist())
         if self._readable is None:
-            yield f"sees {self._named(tokens)}"
+            yield f"sees {_named(tokens)}"
             yield "not judged yet" if self._is_pending else "not judged"
             return
         right = set(self._readable)
         seen, blind, leaks = tokens & right, right - tokens, tokens - right
-        yield f"sees {len(seen)} of {len(right)}: {self._named(seen)}"
+        yield f"sees {len(seen)} of {len(right)}: {_named(seen)}"
         if blind:
             yield f"blind to {ranges(sorted(blind))}"
         if leaks:
@@ -103,7 +100,8 @@ class Speaker:
         """Weight on the rows, in per cent, three digits."""
         return f"{100 * float(self._weights[rows].sum(dtype=np.float64)):.3g} %"
 
-    def _named(self, tokens: set[int]) -> str:
-        if not tokens:
-            return "nothing"
-        return f"{self._noun}{'' if len(tokens) == 1 else 's'} {ranges(sorted(tokens))}"
+
+def _named(tokens: set[int]) -> str:
+    if not tokens:
+        return "nothing"
+    return f"{'token' if len(tokens) == 1 else 'tokens'} {ranges(sorted(tokens))}"

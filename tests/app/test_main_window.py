@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMessageBox, QSlider
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QSlider
 
 from app.docks.dock import ReadoutDock
 from app.draft import Draft
-from app.main_window import MainWindow
+from app.main_window import FULL, MainWindow
 from app.preferences import Preferences
 from app.run_control import RunControl
 from app.theme import LIGHT
@@ -157,6 +157,35 @@ def test_the_first_wrong_step_is_one_key_away(desk, qtbot):
     assert desk.line.startswith("step 3 of 12")
 
 
+def test_a_trace_is_not_written_over_another_without_a_question(desk, monkeypatch):
+    """The dialog knows the name with its suffix, so it is the one that asks."""
+    seen: list[QFileDialog] = []
+    monkeypatch.setattr(QFileDialog, "exec", lambda dialog: seen.append(dialog) or 0)
+    desk.window.save_file()
+    (dialog,) = seen
+    assert dialog.acceptMode() == QFileDialog.AcceptMode.AcceptSave
+    assert dialog.defaultSuffix() == "kvtrace"
+    assert not dialog.testOption(QFileDialog.Option.DontConfirmOverwrite)
+    assert desk.backend.saved == []
+
+
+def test_what_was_said_of_the_steps_there_were_goes_with_the_next_one(desk):
+    desk.do(lambda: desk.control.set_faults(("pos-restart",)))
+    assert "nothing is wrong in its 3 steps" in desk.window.message_bar.text
+    desk.press("back")
+    assert desk.window.message_bar.text != ""
+    desk.press("step")
+    assert desk.window.message_bar.text != ""
+    desk.press("step")
+    assert desk.window.message_bar.text == ""
+
+
+def test_a_refused_setting_takes_the_place_of_what_was_said_of_the_run(desk):
+    desk.do(lambda: desk.control.set_faults(("pos-restart",)))
+    desk.do(lambda: desk.control.set_up(Draft("missing", "ab")))
+    assert desk.window.message_bar.text == ""
+
+
 def test_the_layout_comes_back(qtbot, path, desk):
     desk.docks[1].hide()
     desk.window.close()
@@ -204,12 +233,12 @@ def test_every_command_stands_in_a_menu_and_no_button_is_without_a_name(desk):
 
 
 def test_a_trace_is_saved_under_the_name_that_was_given(desk, qtbot, monkeypatch, tmp_path):
-    from PySide6.QtWidgets import QFileDialog
+    def answer(dialog: QFileDialog) -> int:
+        dialog.selectNameFilter(FULL)
+        dialog.selectFile(str(tmp_path / "run"))
+        return 1
 
-    from app.main_window import FULL
-
-    answer = (str(tmp_path / "run"), FULL)
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *args: answer)
+    monkeypatch.setattr(QFileDialog, "exec", answer)
     with qtbot.waitSignal(desk.control.noticed):
         desk.window.save_file()
     assert desk.backend.saved == [(tmp_path / "run.kvtrace", True)]

@@ -4,11 +4,9 @@ from pathlib import Path
 import pytest
 
 from app import cli
-from core.faults.scenarios import SEVEN_TOKENS
 from core.model.saving import save_model
 from tests.helpers.runs import tiny
 
-N_BYTES = str(len(SEVEN_TOKENS))  # the tiny models have one token per byte
 TINY = ["run", "--model", "tiny-learned"]
 HI = [*TINY, "--prompt", "hi"]
 
@@ -50,9 +48,13 @@ def complaint(capsys):
         ([*HI, "--prompt-ids", "1"], "--prompt-ids", "not allowed with"),
         ([*HI, "--capacity", "0"], "capacity is 0", "at least 1"),
         ([*HI, "--capacity", "257"], "257", "at most 256"),
-        ([*HI, "--capacity", "1"], "2 tokens", "--capacity 2"),
-        ([*HI, "--capacity", "1", "--chunk", "1"], "2 tokens", "--capacity 2"),
-        (["run", "--fault", "cap-early", "--model", "tiny-rope"], N_BYTES, f"--capacity {N_BYTES}"),
+        ([*HI, "--capacity", "1"], "2 tokens", "--capacity 26 "),
+        ([*HI, "--capacity", "1", "--chunk", "1"], "2 tokens", "--capacity 26 "),
+        ([*HI, "--capacity", "1", "--steps", "3"], "2 tokens", "--capacity 5 "),
+        ([*HI, "--capacity", "1", "--steps", "300"], "2 tokens", "--capacity 256 "),
+        ([*HI, "--sinks", "2", "--policy", "window"], "sinks = 2", "policy sinks"),
+        ([*HI, "--reassign-positions"], "reassign_positions = True", "policy sinks"),
+        ([*HI, "--temperature", "inf"], "inf", "finite"),
         ([*HI, "--model", "tiny-rope", "--capacity", str(10**12)], str(10**12), "choose at most"),
         ([*HI, "--steps", str(10**9)], str(10**9), "at most 1000000"),
         ([*HI, "--steps", "-1"], "-1", "at least 0"),
@@ -150,6 +152,14 @@ def test_a_model_folder_that_contradicts_itself_is_refused(checkpoint, complaint
     config = json.loads((checkpoint / "config.json").read_text())
     (checkpoint / "config.json").write_text(json.dumps({**config, "n_layer": 9}))
     assert "checkpoint" in complaint(RUN_CHECKPOINT)
+
+
+def test_an_export_does_not_replace_its_trace(monkeypatch, capsys):
+    assert cli.main([*HI, "--steps", "1", "--trace", "run.kvtrace"]) == 0
+    before = Path("run.kvtrace").read_bytes()
+    assert cli.main(["export", "run.kvtrace", "--out", "./run.kvtrace"]) == 2
+    assert "is the trace itself" in capsys.readouterr().err
+    assert Path("run.kvtrace").read_bytes() == before
 
 
 def test_an_unwritable_trace_is_found_before_anything_is_loaded(complaint, monkeypatch):

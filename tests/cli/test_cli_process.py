@@ -2,12 +2,15 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from core.tracefile import open_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ("run", "--model", "tiny-learned", "--prompt", "Ida has a lamp")
@@ -82,6 +85,55 @@ def test_a_reader_that_leaves_early_is_no_traceback():
         child.stdout.close()
         assert without_progress(child.stderr.read()) == ""
         assert child.wait(timeout=100) == 130
+
+
+FULL_DISK = Path("/dev/full")
+needs_full_disk = pytest.mark.skipif(not FULL_DISK.exists(), reason="there is no /dev/full")
+
+
+def redirected(arguments: str, where: str) -> tuple[int, str, str]:
+    """A command whose output or error goes elsewhere."""
+    command = f"{shlex.join(kvscope())} {arguments} {where}"
+    done = subprocess.run(  # noqa: S602  (our own words)
+        command, shell=True, capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    return done.returncode, done.stdout, without_progress(done.stderr)
+
+
+@needs_full_disk
+@pytest.mark.parametrize(
+    "arguments",
+    ["faults", "faults --json", "--info", shlex.join((*RUN, "--json")), shlex.join(RUN)],
+)
+def test_an_output_that_is_full_has_status_2_and_one_line(arguments):
+    status, _, error = redirected(arguments, ">/dev/full")
+    assert (status, error) == (
+        2,
+        "kvscope: standard output cannot be written (No space left on device)\n",
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="cmd cannot close a stream")
+@pytest.mark.parametrize("arguments", ["faults", "--info", shlex.join((*RUN, "--json"))])
+def test_an_output_that_is_closed_has_status_2_and_one_line(arguments):
+    status, _, error = redirected(arguments, ">&-")
+    assert (status, error.count("\n")) == (2, 1)
+    assert "standard output is closed" in error
+
+
+@needs_full_disk
+@pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
+def test_a_complaint_that_cannot_be_written_leaves_the_status_as_it_is(where):
+    assert redirected("run --prompt ''", where) == (2, "", "")
+    assert redirected(shlex.join((*RUN, "--json", "--steps", "1")), where)[0] == 0
+
+
+@needs_full_disk
+def test_a_trace_is_written_whole_though_the_output_is_full(tmp_path):
+    path = tmp_path / "run.kvtrace"
+    run = shlex.join((*RUN, "--steps", "3", "--json", "--trace", str(path)))
+    assert redirected(run, ">/dev/full")[0] == 2
+    assert len(open_trace(path).recorded.digests) == 4
 
 
 def test_a_reader_that_was_never_there_is_no_traceback():

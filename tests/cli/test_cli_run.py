@@ -15,6 +15,7 @@ from core.model.tokenizer import byte_tokenizer_json
 from core.model.weights import random_weights
 from core.session import Session
 from core.spec import FaultUse, RunSpec
+from core.trace_json import from_json
 from core.tracefile import open_trace
 from tests.helpers.runs import SCHEMES, judged, tiny
 
@@ -63,7 +64,7 @@ def test_json_lines_are_one_for_the_run_one_per_step_and_one_for_the_end(run_jso
 
 
 def spec_in(lines: list[dict]) -> RunSpec:
-    return RunSpec.from_json(lines[0]["spec"])
+    return from_json(RunSpec, lines[0]["spec"], "spec")
 
 
 def test_defaults_are_those_of_the_manual(run_json):
@@ -271,6 +272,26 @@ def test_the_account_names_the_first_wrong_step_in_words(run_text):
     assert "What differs first: position ids: 0; right would be: 7." in text
     assert "Logits first wrong: step 1, by " in text
     assert "kvscope FILE.kvtrace --step 1 shows them in the window." in text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), None),
+        (("--top-k", "5", "--seed", "3"), "above 0, top_k 5 and seed 3 change nothing"),
+        (("--temperature", "0.5", "--top-p", "0.9"), "temperature 0.5, top_p 0.9"),
+    ],
+    ids=["greedy", "no effect", "sampled"],
+)
+def test_the_account_says_how_tokens_are_chosen(run_text, options, said):
+    _, text = run_text(*TINY, "--prompt", "hi", "--steps", "1", *options)
+    (line,) = [line for line in text.splitlines() if line.startswith("sampling")] or [None]
+    assert (line is None) if said is None else (said in line)
+
+
+def test_a_fault_fills_the_cache_of_a_model_with_longer_prompts_too(run_json):
+    _, lines = run_json("--fault", "cap-early", "--model", "tiny-rope")
+    assert lines[-1]["first_wrong_step"] == 5
 
 
 def test_the_account_names_the_file_that_was_written(run_text, tmp_path):

@@ -203,7 +203,7 @@ def test_every_fault_is_listed_with_its_scenario(capsys):
         "scenario": {
             "prompt": SEVEN_TOKENS,
             "capacity": 12,
-            "steps": 5,
+            "steps": 0,
             "then": [
                 {"kind": "decode"},
                 {"kind": "probe", "n_keys": 2, "n_values": 1},

@@ -665,6 +665,12 @@ def test_rows_of_a_probe_count_from_the_step_after_it_also_in_one_batch():
     assert judged(spec_for("rope", capacity=12, requests=requests)).mechanism == ["right"] * 4
 
 
+def test_rows_of_a_probe_do_not_widen_what_counts_as_rounding():
+    requests = (Prefill((1, 2, 3)), Probe(2, 2), Decode())
+    trace = run(spec_for("rope", capacity=12, requests=requests))
+    assert judge_again(_moved(trace, 2, 1e-6), tiny("rope")).logits == ["right", None, "wrong"]
+
+
 def test_rows_of_a_probe_that_were_taken_back_are_not_missed_later():
     after = (Rollback(2), *[Decode()] * 5)
     requests = (Prefill((1, 2, 3, 4, 5)), Probe(1, 1), Decode(), Rollback(1), *after)

@@ -6,6 +6,7 @@ import pytest
 
 from core.readouts.lines import end_line, run_line, step_line
 from core.spec import Decode, FaultUse, Prefill, Probe, Rollback
+from core.trace_json import to_json
 from tests.helpers.runs import Judged, judged, spec_for, tiny
 
 
@@ -39,7 +40,7 @@ def test_the_run_line_names_model_spec_and_prompt():
             "heads": 4,
             "kv_heads": 2,
         },
-        "spec": spec.to_json(),
+        "spec": to_json(spec),
         "prompt_ids": [1, 2],
     }
 

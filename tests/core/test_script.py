@@ -230,3 +230,11 @@ def test_generated_tokens_are_those_chosen_to_be_read():
     assert script.generated == [
         (1, 9), (2, engine_answers[2].predicted), (3, engine_answers[3].predicted),
     ]  # fmt: skip
+
+
+def test_the_rest_of_a_refused_prompt_is_not_read():
+    requests = (Prefill((1, 2, 3)), Prefill((4, 5, 6, 7, 8)), Decode())
+    records = run(spec_for("rope", capacity=5, chunk=3, requests=requests)).records
+    assert [type(record.outcome).__name__ for record in records] == ["Ok", "Refused", "Ok"]
+    assert records[2].phase == "decode"
+    assert records[2].token_index == (3,)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import SpecError
+from core.errors import CoreError, SpecError
 from core.spec import (
     DTYPE_NAMES,
     POLICY_NAMES,
@@ -16,6 +16,7 @@ from core.spec import (
     Rollback,
     RunSpec,
 )
+from core.trace_json import from_json, to_json
 
 
 def _spec(**settings):
@@ -173,11 +174,11 @@ _REQUESTS = st.one_of(
     )
 )
 def test_a_spec_comes_back_from_its_json_text(spec):
-    assert RunSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
+    assert from_json(RunSpec, json.loads(json.dumps(to_json(spec))), "spec") == spec
 
 
 def test_what_json_leaves_out_has_its_default():
-    assert RunSpec.from_json({"model": "m", "prompt_ids": [1]}) == RunSpec("m", (1,))
+    assert from_json(RunSpec, {"model": "m", "prompt_ids": [1]}, "spec") == RunSpec("m", (1,))
 
 
 @pytest.mark.parametrize(
@@ -218,6 +219,6 @@ def test_what_json_leaves_out_has_its_default():
     ],
 )
 def test_json_that_is_no_spec_is_refused_in_one_line(value):
-    with pytest.raises(SpecError) as caught:
-        RunSpec.from_json(value)
+    with pytest.raises(CoreError) as caught:
+        from_json(RunSpec, value, "spec")
     assert "\n" not in str(caught.value)

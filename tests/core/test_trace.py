@@ -1,12 +1,16 @@
 """Rows as attention read them, put together from what the records keep."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from core.engine.recorder import Recorder
+from core.engine.seams import CORRECT
 from core.session import Session
 from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Rollback
 from core.trace import rows_as_read
+from tests.helpers.engines import run_by_hand
 from tests.helpers.runs import SCHEMES, SEVEN_IDS, run, spec_for, tiny
 
 
@@ -84,6 +88,34 @@ def test_rows_as_read_are_what_the_buffer_gave_back(settings, scheme):
 @pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS)
 def test_rows_as_read_are_what_a_broken_buffer_gave_back(faults, scheme):
     _are_rows_as_copied(spec_for(scheme, capacity=14, steps=5, chunk=4, faults=faults))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS)
+def test_rows_as_read_are_found_in_a_window_whose_slots_wrapped_round(faults, scheme):
+    spec = spec_for(
+        scheme, policy="window", capacity=4, steps=9, prompt_ids=(1, 2, 3), faults=faults
+    )
+    _are_rows_as_copied(spec)
+
+
+def test_rows_that_changed_out_of_order_are_still_told_apart():
+    def backwards(ledger):
+        return ledger.counted_slots[::-1].copy()
+
+    def one_place_on(rows, write_rows, keys, values):
+        rows.write((write_rows + 1) % 8, keys, values)
+
+    spies = []
+
+    def make(store):
+        spies.append(Spy(store))
+        return spies[0]
+
+    rules = replace(CORRECT, kv_view=backwards, store=one_place_on)
+    records = run_by_hand(spec_for("rope", capacity=8), seams=rules, make_witness=make).records
+    for (step, layer), copied in spies[0].copies.items():
+        assert np.array_equal(rows_as_read(records, step, layer), copied)
 
 
 @pytest.mark.parametrize("scheme", ["rope", "alibi"])

@@ -1,5 +1,6 @@
 """Engines put together by hand, to run them with a rule, a policy or a witness of one's own."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -31,7 +32,7 @@ class ByHand:
         numbering: Numbering | None = None,
         longest_append: int = 8,
         dtype: torch.dtype = torch.float64,
-        witness: Witness | None = None,
+        make_witness: Callable[[RowStore], Witness] = Recorder,
         loaded: LoadedModel | None = None,
     ) -> None:
         loaded = loaded or tiny(scheme)
@@ -48,7 +49,7 @@ class ByHand:
             sampling=Greedy(),
             seams_at=lambda step: (seams,) * config.n_layers,
             store=self.store,
-            witness=witness or Recorder(self.store),
+            witness=make_witness(self.store),
             capacity=capacity,
         )
 
@@ -59,6 +60,7 @@ def run_by_hand(
     seams: Seams = CORRECT,
     policy: Policy | None = None,
     numbering: Numbering | None = None,
+    make_witness: Callable[[RowStore], Witness] = Recorder,
 ) -> Trace:
     """The run of a spec by an engine of one's own; the trace claims that the spec made it."""
     loaded = tiny(spec.model.removeprefix("tiny-"))
@@ -71,6 +73,7 @@ def run_by_hand(
         longest_append=spec.longest_append,
         dtype=getattr(torch, spec.dtype),
         loaded=loaded,
+        make_witness=make_witness,
     )
     trace = Trace(spec, ModelInfo(spec.model, None, loaded.config))
     script = Script(spec, loaded.config)

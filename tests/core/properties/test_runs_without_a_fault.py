@@ -9,6 +9,7 @@ from core.compare import agrees_with_policy
 from core.judge import Judge
 from core.session import Session
 from core.spec import Decode, NewPrompt, Prefill, Probe, Rollback, RunSpec
+from core.trace_json import from_json, to_json
 from tests.core.properties.strategies import mixed_specs, plain_specs, token_ids
 from tests.helpers.runs import SCHEMES, Judged, judged, run, tiny
 
@@ -180,7 +181,7 @@ def test_a_replay_gives_equal_digests(spec: RunSpec, temperature: float):
         for field in ("model", "prompt_ids", "policy", "capacity", "sinks", "chunk", "requests")
     }
     again = RunSpec(**settings_of_run, temperature=temperature, seed=5)
-    first, second = run(again), run(RunSpec.from_json(again.to_json()))
+    first, second = run(again), run(from_json(RunSpec, to_json(again), "spec"))
     assert first.digests() == second.digests()
     assert first.end == second.end
 

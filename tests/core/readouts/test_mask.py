@@ -11,9 +11,9 @@ from tests.core.readouts.runs import (
     RANKED,
     REPREFILL,
     ROLLED_BACK,
-    TWICE_REFUSED,
     SINKS,
     SKIPPED,
+    TWICE_REFUSED,
     WINDOW,
     pending_view_of,
     view_of,
@@ -24,17 +24,17 @@ from tests.core.readouts.runs import (
 @pytest.mark.parametrize(
     ("spec", "step", "sentence"),
     [
-        (PLAIN, 0, "sees 7 of 7: positions 0–6"),
-        (PLAIN, 1, "sees 8 of 8: positions 0–7"),
-        (CHUNKED, 2, "sees 7 of 7: positions 0–6"),
-        (WINDOW, 4, "sees 8 of 8: positions 3–10"),
-        (SINKS, 4, "sees 8 of 8: positions 0, 1, 5–10"),
+        (PLAIN, 0, "sees 7 of 7: tokens 0–6"),
+        (PLAIN, 1, "sees 8 of 8: tokens 0–7"),
+        (CHUNKED, 2, "sees 7 of 7: tokens 0–6"),
+        (WINDOW, 4, "sees 8 of 8: tokens 3–10"),
+        (SINKS, 4, "sees 8 of 8: tokens 0, 1, 5–10"),
         # Where the policy renumbers, a token index is no position id.
         (RANKED, 4, "sees 8 of 8: tokens 0, 1, 5–10"),
         (REPREFILL, 4, "sees 8 of 8: tokens 3–10"),
-        (with_fault(PLAIN, "mask-top-left"), 0, "sees 7 of 7: positions 0–6"),
-        (with_fault(PLAIN, "mask-top-left"), 1, "sees 1 of 8: position 0; blind to 1–7"),
-        (with_fault(PLAIN, "mask-top-left"), 4, "sees 1 of 11: position 0; blind to 1–10"),
+        (with_fault(PLAIN, "mask-top-left"), 0, "sees 7 of 7: tokens 0–6"),
+        (with_fault(PLAIN, "mask-top-left"), 1, "sees 1 of 8: token 0; blind to 1–7"),
+        (with_fault(PLAIN, "mask-top-left"), 4, "sees 1 of 11: token 0; blind to 1–10"),
         (FULL, 6, "nothing was computed in this step, so no mask was used"),
         (ROLLED_BACK, 7, "nothing was computed in this step, so no mask was used"),
     ],
@@ -51,14 +51,14 @@ def test_rows_never_written_are_told_with_their_share_of_the_recorded_weight() -
     share = f"{100 * float(weights[7:].sum(dtype=np.float64)):.3g} %"
     assert mask_readout(view).sentence == (
         f"reads 12 rows, 7 written; {share} of the weight on rows never written (layer 1, head 2); "
-        "sees 7 of 7: positions 0–6"
+        "sees 7 of 7: tokens 0–6"
     )
 
 
 def test_a_row_of_no_token_is_told_apart_from_one_never_written() -> None:
     readout = mask_readout(view_of(with_fault(TWICE_REFUSED, "cap-counter-first"), 9))
     assert readout.sentence.startswith("reads 1 row without a token; ")
-    assert readout.sentence.endswith("; sees 10 of 10: positions 0–9")
+    assert readout.sentence.endswith("; sees 10 of 10: tokens 0–9")
 
 
 def test_the_mask_of_row_zero_hides_all_but_the_first_column() -> None:
@@ -84,7 +84,7 @@ def test_columns_name_the_token_really_there() -> None:
     assert readout.columns[0].token_index == 7
     assert readout.columns[0].claimed_token_index == 0
     assert readout.sees == (7, 1, 2, 3, 4, 5, 6, None)
-    assert readout.sentence.endswith("sees 7 of 8: positions 1–7; blind to 0")
+    assert readout.sentence.endswith("sees 7 of 8: tokens 1–7; blind to 0")
 
 
 def test_a_prefill_has_a_query_per_token_and_a_triangle() -> None:
@@ -97,7 +97,7 @@ def test_a_prefill_has_a_query_per_token_and_a_triangle() -> None:
 def test_a_selected_token_of_the_step_is_the_query_looked_at() -> None:
     readout = mask_readout(view_of(PLAIN, 0, token_index=2))
     assert readout.query == 2
-    assert readout.sentence == "sees 3 of 3: positions 0–2"
+    assert readout.sentence == "sees 3 of 3: tokens 0–2"
 
 
 def test_a_chunk_reads_the_rows_of_the_chunks_before_it() -> None:
@@ -127,7 +127,7 @@ def test_rows_of_a_probe_may_be_seen() -> None:
 
 def test_without_a_verdict_the_sentence_tells_only_what_was_seen() -> None:
     readout = mask_readout(pending_view_of(with_fault(PLAIN, "mask-top-left"), 1))
-    assert readout.sentence == "sees position 0; not judged yet"
+    assert readout.sentence == "sees token 0; not judged yet"
     assert not readout.is_judged.any()
     assert not readout.is_blind.any()
     assert readout.right_row is None
@@ -137,7 +137,7 @@ def test_layers_with_another_mask_are_not_named_alike() -> None:
     spec = with_fault(PLAIN, "mask-top-left", layers=(1, 3))
     assert mask_readout(view_of(spec, 1, layer=0)).layers_alike == (0, 2)
     assert mask_readout(view_of(spec, 1, layer=3)).layers_alike == (1, 3)
-    assert mask_readout(view_of(spec, 1, layer=0)).sentence == "sees 8 of 8: positions 0–7"
+    assert mask_readout(view_of(spec, 1, layer=0)).sentence == "sees 8 of 8: tokens 0–7"
 
 
 def test_tokens_that_were_never_computed_are_no_queries() -> None:
