@@ -290,7 +290,7 @@ def test_the_account_says_how_tokens_are_chosen(run_text, options, said):
 
 
 def test_a_fault_fills_the_cache_of_a_model_with_longer_prompts_too(run_json):
-    _, lines = run_json("--fault", "cap-early", "--model", "tiny-rope")
+    _, lines = run_json("run", "--fault", "cap-early", "--model", "tiny-rope")
     assert lines[-1]["first_wrong_step"] == 5
 
 
