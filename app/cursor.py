@@ -94,7 +94,8 @@ class Cursor(QObject):
         self._started, self._spec = started, started.spec
         self._records, self._clean, self._verdicts = [], [], {}
         self._target, self._end = look_at, None
-        self._selection = Selection(layer=self._selection.layer, head=self._selection.head)
+        kept = Selection(layer=self._selection.layer, head=self._selection.head)
+        self._selection = self._in_range(kept)
         self.run_changed.emit()
 
     def add_records(self, message: Recorded) -> None:
@@ -141,8 +142,9 @@ class Cursor(QObject):
     def select(self, selection: Selection) -> None:
         """Look at something; a step that is not there is refused."""
         is_there = 0 <= selection.step < max(1, self.n_records)
-        if is_there and selection != self._selection:
-            self._selection = selection
+        wanted = self._in_range(selection)
+        if is_there and wanted != self._selection:
+            self._selection = wanted
             self.changed.emit()
 
     def view(self) -> RunView | None:
@@ -157,6 +159,17 @@ class Cursor(QObject):
             clean=tuple(self._clean),
             token_text=self._started.token_text,
             selection=self._selection,
+        )
+
+    def _in_range(self, selection: Selection) -> Selection:
+        """The same, or the last layer and head where the model has fewer than that."""
+        if self._started is None:
+            return selection
+        config = self._started.model.config
+        return replace(
+            selection,
+            layer=min(selection.layer, config.n_layers - 1),
+            head=min(selection.head, config.n_heads - 1),
         )
 
     def _stop_or_newest(self) -> int:

@@ -4,7 +4,9 @@ from app.situation import Situation
 
 Reason = str | None
 STARTING = "the engine is starting"
+BROKEN = "the engine could not be loaded"
 NO_STEP = "there is no step yet"
+NOT_BEGUN = "the run could not begin: choose other settings or faults"
 END_WORDS = {
     "refused": "the cache refused the next token; choose another policy or a larger capacity",
     "end_of_text": "the model ended its text",
@@ -16,9 +18,10 @@ END_WORDS = {
 
 def no_step(situation: Situation) -> Reason:
     """There is no step to look at."""
-    if situation.n_records == 0:
-        return NO_STEP if situation.is_ready else STARTING
-    return None
+    if situation.n_records:
+        return None
+    is_due = situation.is_starting or situation.is_busy
+    return not_ready(situation) or (NO_STEP if is_due else NOT_BEGUN)
 
 
 def no_way_back(situation: Situation) -> Reason:
@@ -59,7 +62,9 @@ def nothing_runs(situation: Situation) -> Reason:
 
 
 def not_ready(situation: Situation) -> Reason:
-    """The engine cannot be asked yet."""
+    """The engine cannot be asked, or not yet."""
+    if situation.is_broken:
+        return BROKEN
     return None if situation.is_ready else STARTING
 
 

@@ -7,7 +7,6 @@ for, which is shown, and what is still due are one state.
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -28,11 +27,12 @@ from app.messages import (
 from app.notice import Notice, Offer
 from app.player import Player
 from app.situation import Situation
+from app.wish import Goal, Wish
 from core.faults.catalog import find_faults
+from core.selection import Selection
 from core.spec import FaultUse
 from core.tracefile import OpenedTrace
 
-Goal = Literal["newest", "first wrong"]
 JUDGE_AT_ONCE = 1
 JUDGED_PER_S = 2
 """While playing, steps are judged in batches, so many batches a second at most."""
@@ -46,6 +46,7 @@ class RunControl(QObject):
     rested = Signal()
     ready = Signal(object)
     draft_loaded = Signal(object)
+    run_asked = Signal()
     run_started = Signal()
     stepped = Signal()
     misfit = Signal(object)
@@ -59,20 +60,18 @@ class RunControl(QObject):
         self.player = Player(self.cursor, self._ask_while_playing, self)
         self._handle = EngineHandle(make_backend, self)
         self._is_ready = False
+        self._is_broken = False
         self._n_pending = 0
+        self._wish: Wish | None = Wish()
         self._starting_id: int | None = None
-        self._goal: Goal = "newest"
-        self._look_at: int | None = None
-        self._n_first: int | None = 1
         self._file: Path | None = None
-        self._opened: OpenedTrace | None = None
         self._connect()
 
     def begin(
         self, n_records: int | None, goal: Goal, look_at: int | None, file: Path | None = None
     ) -> None:
         """Load the engine, then run the first draft, or what a file says."""
-        self._n_first, self._goal, self._look_at = n_records, goal, look_at
+        self._wish = Wish(n_records, goal, look_at)
         self._file = file
         self._handle.load()
 
@@ -86,11 +85,13 @@ class RunControl(QObject):
         cursor = self.cursor
         return Situation(
             is_ready=self._is_ready,
+            is_broken=self._is_broken,
+            is_starting=self._wish is not None,
             is_busy=self._n_pending > 0,
             is_playing=self.player.is_playing,
             n_records=cursor.n_records,
             step=cursor.selection.step,
-            end=cursor.end,
+            end=cursor.end if self._wish is None else None,
             first_wrong=cursor.first_wrong,
             is_judged=cursor.n_verdicts == cursor.n_records,
         )
@@ -125,6 +126,11 @@ class RunControl(QObject):
         """Look at a step that was recorded."""
         self._go(step)
 
+    def select(self, selection: Selection) -> None:
+        """Look at what was chosen in a panel."""
+        self.cursor.select(selection)
+        self._take_place_along()
+
     def go_to_tenth(self, tenth: int) -> None:
         """Look at the step that stands at so many tenths of the run."""
         self._go(round((self.cursor.n_records - 1) * tenth / 10))
@@ -153,8 +159,9 @@ class RunControl(QObject):
 
     def set_up(self, draft: Draft) -> None:
         """Run with other settings: as many steps as before, looking at the same one."""
+        goal = "newest" if self._wish is None else self._wish.goal
         draft = replace(draft, faults=self.draft.faults)
-        self.run(draft, self._n_again(), "newest", self._same_place())
+        self.run(draft, self._n_again(), goal, self._same_place())
 
     def set_faults(self, ids: tuple[str, ...]) -> None:
         """Run with these faults: as many steps as before, looking at the first wrong one."""
@@ -179,18 +186,26 @@ class RunControl(QObject):
         if self.cursor.run_id is not None:
             self._handle.save_trace(self.cursor.run_id, path, full=full)
 
-    def run(self, draft: Draft, n_records: int | None, goal: Goal, look_at: int | None) -> None:
-        """Start a run; where it cannot be started, the run shown stays."""
+    def run(
+        self,
+        draft: Draft,
+        n_records: int | None,
+        goal: Goal,
+        look_at: int | None,
+        opened: OpenedTrace | None = None,
+    ) -> None:
+        """Start a run; where it cannot be started, the run shown stays.
+
+        Before the engine is there the run is kept in mind; `opened` is the file it comes from.
+        """
         self.draft = draft
-        self._goal, self._look_at = goal, look_at
+        self._wish = Wish(n_records, goal, look_at)
         self.player.nothing_more()
-        if not self._is_ready:
-            self._n_first = n_records
-            return
-        self._n_pending += 1
-        self._starting_id = self._handle.start(draft, n_records, self._opened)
-        self._opened = None
-        self.situation_changed.emit()
+        self.run_asked.emit()
+        if self._is_ready:
+            self._n_pending += 1
+            self._starting_id = self._handle.start(draft, n_records, opened)
+            self.situation_changed.emit()
 
     # What the worker answers.
 
@@ -198,16 +213,17 @@ class RunControl(QObject):
     def _on_ready(self, message: Ready) -> None:
         self._is_ready = True
         self.ready.emit(message)
-        if self._file is None:
-            self.run(self.draft, self._n_first, self._goal, self._look_at)
-        else:
+        if self._file is not None:
             self.open_trace(self._file)
+        elif self._wish is not None:
+            self.run(self.draft, self._wish.n_records, self._wish.goal, self._wish.look_at)
 
     @Slot(object)
     def _on_opened(self, message: Opened) -> None:
-        self._opened = message.trace
+        look_at = None if self._file is None or self._wish is None else self._wish.look_at
+        self._file = None
         self.draft_loaded.emit(message.draft)
-        self.run(message.draft, message.n_records, "newest", self._look_at)
+        self.run(message.draft, message.n_records, "newest", look_at, message.trace)
 
     @Slot(object)
     def _on_said(self, message: Said) -> None:
@@ -216,8 +232,8 @@ class RunControl(QObject):
 
     @Slot(object)
     def _on_started(self, message: Started) -> None:
-        if message.run_id == self._starting_id:
-            self.cursor.begin(message, look_at=self._look_at)
+        if message.run_id == self._starting_id and self._wish is not None:
+            self.cursor.begin(message, look_at=self._wish.look_at)
             self.run_started.emit()
 
     @Slot(object)
@@ -239,9 +255,10 @@ class RunControl(QObject):
         self._n_pending -= 1
         if self._n_pending == 0:
             self._handle.forget()
-        if message.run_id == self._starting_id:
-            self._starting_id = None
-            self._arrive(message.run_id)
+        if message.run_id == self._starting_id and self._wish is not None:
+            goal = self._wish.goal
+            self._starting_id, self._wish = None, None
+            self._arrive(message.run_id, goal)
         if self._n_pending == 0:
             self.rested.emit()
         self.situation_changed.emit()
@@ -249,18 +266,22 @@ class RunControl(QObject):
     @Slot(object)
     def _on_failed(self, message: Failed) -> None:
         self.player.nothing_more()
-        if self._is_ready and self.cursor.run is None and self._file is not None:
+        if not self._is_ready:
+            self._is_broken = True
+            self.situation_changed.emit()
+        elif self._file is not None:
             self._file = None  # the file named at the start cannot be opened: the usual run
-            self.run(self.draft, 1, "newest", None)
+            if self._starting_id is None:
+                self.run(self.draft, 1, "newest", None)
         if message.place is not None:
             self.misfit.emit(message)
         else:
             self.noticed.emit(Notice(message.message, message.details))
 
-    def _arrive(self, run_id: int) -> None:
+    def _arrive(self, run_id: int, goal: Goal) -> None:
         """All first steps are there, and judged."""
         self.cursor.settle()
-        if run_id != self.cursor.run_id or self._goal != "first wrong":
+        if run_id != self.cursor.run_id or goal != "first wrong":
             return
         step = self.cursor.first_wrong
         if step is not None:
@@ -286,27 +307,39 @@ class RunControl(QObject):
     def _go(self, step: int) -> None:
         self.player.pause()
         self.cursor.go(step)
+        self._take_place_along()
 
     def _forward_by(self, n: int) -> None:
-        self.player.pause()
-        n_recorded = self.cursor.n_records - 1 - self.cursor.selection.step
-        self.cursor.go(self.cursor.selection.step + n)
-        if n > n_recorded and self.cursor.end is None:
+        n_recorded = max(0, self.cursor.n_records - 1 - self.cursor.selection.step)
+        self._go(self.cursor.selection.step + n)
+        if n > n_recorded and (self._wish is not None or self.cursor.end is None):
             self._ask(n - n_recorded, JUDGE_AT_ONCE)
+
+    def _take_place_along(self) -> None:
+        """Whoever moves while another run is on its way looks at the same step there."""
+        if self._wish is not None:
+            self._wish = replace(self._wish, look_at=self._place())
 
     def _ask_while_playing(self) -> None:
         self._ask(1, max(1, round(self.player.speed / JUDGED_PER_S)))
 
     def _ask(self, n: int, judge_every: int) -> None:
-        if self.cursor.run_id is not None:
+        """Ask for steps of the run asked for last: the one shown, or one that is on its way."""
+        run_id = self.cursor.run_id if self._starting_id is None else self._starting_id
+        if run_id is not None:
+            if self._wish is not None:
+                self._wish = self._wish.with_more(n)
             self._n_pending += 1
-            self._handle.advance(self.cursor.run_id, n, judge_every)
+            self._handle.advance(run_id, n, judge_every)
             self.situation_changed.emit()
 
-    def _n_again(self) -> int:
-        return max(1, self.cursor.n_records)
+    def _n_again(self) -> int | None:
+        return max(1, self.cursor.n_records) if self._wish is None else self._wish.n_records
 
     def _same_place(self) -> int | None:
+        return self._place() if self._wish is None else self._wish.look_at
+
+    def _place(self) -> int | None:
         return None if self.cursor.is_at_newest else self.cursor.selection.step
 
     def _connect(self) -> None:

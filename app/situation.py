@@ -11,16 +11,20 @@ class Situation:
 
     Attributes:
         is_ready: the engine is loaded.
+        is_broken: the engine could not be loaded, and never will be.
+        is_starting: a run was asked for whose first steps are not there yet.
         is_busy: steps were asked for that are not there yet.
         is_playing: steps follow of themselves.
         n_records: steps there are.
         step: the step looked at.
-        end: why no further step can come; None: one can.
+        end: why no further step can come; None: one can, or another run is on its way.
         first_wrong: first step known to be wrong.
         is_judged: whether every step has a verdict.
     """
 
     is_ready: bool
+    is_broken: bool
+    is_starting: bool
     is_busy: bool
     is_playing: bool
     n_records: int

@@ -11,7 +11,7 @@ UNUSABLE, INTERRUPTED = 2, 130
 
 def complain(message: str) -> None:
     """Say in one line on standard error what is wrong; nothing where that cannot be written."""
-    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: None
+    if sys.stderr is not None:  # it is None where it is closed
         try:
             sys.stderr.write(f"kvscope: {' '.join(message.split())}\n")
             sys.stderr.flush()
@@ -30,9 +30,9 @@ def with_output(act: Callable[[], int]) -> int:
     Returns:
         Its status; 2 where the output cannot be written, 130 where its reader has left.
     """
-    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: None
+    if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # to the end
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: None
+    if sys.stdout is None:
         complain("standard output is closed; send it to a file or a terminal")
         return UNUSABLE
     try:

@@ -1,5 +1,7 @@
-"""Colours, fonts and sizes that parts of the window share; the colour scale of attention is in
-`app/widgets/code_image.py`, and a size that only one part has stands there.
+"""Colours, fonts and sizes that parts of the window share.
+
+The colour scale of attention is in `app/widgets/code_image.py`; a size that only one part has
+stands with that part.
 """
 
 from dataclasses import dataclass

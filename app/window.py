@@ -20,8 +20,9 @@ from app.notice import Notice
 from app.options import WindowOptions
 from app.plain_keys import PlainKeys
 from app.preferences import Preferences
-from app.run_control import Goal, RunControl
+from app.run_control import RunControl
 from app.theme import apply_theme, choose_theme
+from app.wish import Goal
 from core.errors import CoreError
 from core.faults.catalog import find_faults
 from core.faults.scenarios import ROOMY

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingTypeStubs]  # it ships none
 
-from core.arrays import ABSENT, BoolArray, FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.compare import Detail, Step, agrees_with_policy, first_difference
 from core.forwards import Forwards
-from core.mechanism import OwnPassage, OwnPlace, OwnText
+from core.mechanism import OwnPlace, OwnText, reads_what_it_names, sees_what_it_may
 from core.model.loading import LoadedModel
 from core.model.weights import Weights
 from core.outcome import Ok
@@ -243,9 +243,9 @@ class Judge:
             return False
         passage = self._own.passages[case.place.passage_id]
         n_loose = _n_loose(passage.loose, case.place.first_row)
-        if not _reads_what_it_names(case.record, passage, n_loose):
+        if not reads_what_it_names(case.record, passage, n_loose):
             return False
-        return _sees_what_it_may(case.record)
+        return sees_what_it_may(case.record)
 
 
 def _noise_by_place(
@@ -273,38 +273,6 @@ def _detail(case: _Case, step: Step, right: Forwards) -> Detail | None:
 def _n_loose(loose: Sequence[LooseRows], row: int) -> int:
     """Rows without a token that the query at `row` of a passage rightly reads."""
     return sum(rows.keys.shape[2] for rows in loose if rows.first_reader <= row)
-
-
-def _reads_what_it_names(record: StepRecord, passage: OwnPassage, n_loose: int) -> bool:
-    """Whether every row read is that of the token that the view names, and good if it was seen."""
-    spoiled = passage.spoiled_rows()
-    seen: set[tuple[int, int]] = set()
-    for layer in record.layers:
-        named, found = layer.plan.view_token_index, layer.row_token
-        if (id(named), id(found)) in seen:
-            continue
-        seen.add((id(named), id(found)))
-        if not np.array_equal(named, found) or int((found == ABSENT).sum()) != n_loose:
-            return False
-        seen_by_any = found[layer.plan.mask.any(axis=0)]
-        if spoiled and not spoiled.isdisjoint((seen_by_any - passage.start).tolist()):
-            return False
-    return True
-
-
-def _sees_what_it_may(record: StepRecord) -> bool:
-    """Whether each query's mask lets through the tokens that it may read, and no others."""
-    seen: set[tuple[int, int]] = set()
-    for layer in record.layers:
-        key = (id(layer.plan), id(layer.row_token))
-        if key in seen:
-            continue
-        seen.add(key)
-        for mask, readable in zip(layer.plan.mask, record.readable, strict=True):
-            tokens = layer.row_token[mask]
-            if not np.array_equal(tokens[tokens != ABSENT], readable):
-                return False
-    return True
 
 
 def _largest_gap(logits: FloatArray, reference: FloatArray) -> float:

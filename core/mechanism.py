@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.arrays import IntArray, as_ids
+from core.arrays import ABSENT, IntArray, as_ids
 from core.outcome import Ok
 from core.record import StepRecord
 from core.reference_passage import LooseRows, Passage
@@ -168,3 +168,35 @@ def _computed_ids(record: StepRecord, n: int) -> list[int]:
     if n_old == 0:
         return new
     return [*record.ledger.token_id[:n_old].tolist(), *new]
+
+
+def reads_what_it_names(record: StepRecord, passage: OwnPassage, n_loose: int) -> bool:
+    """Whether every row read is that of the token that the view names, and good if it was seen."""
+    spoiled = passage.spoiled_rows()
+    seen: set[tuple[int, int]] = set()
+    for layer in record.layers:
+        named, found = layer.plan.view_token_index, layer.row_token
+        if (id(named), id(found)) in seen:
+            continue
+        seen.add((id(named), id(found)))
+        if not np.array_equal(named, found) or int((found == ABSENT).sum()) != n_loose:
+            return False
+        seen_by_any = found[layer.plan.mask.any(axis=0)]
+        if spoiled and not spoiled.isdisjoint((seen_by_any - passage.start).tolist()):
+            return False
+    return True
+
+
+def sees_what_it_may(record: StepRecord) -> bool:
+    """Whether each query's mask lets through the tokens that it may read, and no others."""
+    seen: set[tuple[int, int]] = set()
+    for layer in record.layers:
+        key = (id(layer.plan), id(layer.row_token))
+        if key in seen:
+            continue
+        seen.add(key)
+        for mask, readable in zip(layer.plan.mask, record.readable, strict=True):
+            tokens = layer.row_token[mask]
+            if not np.array_equal(tokens[tokens != ABSENT], readable):
+                return False
+    return True

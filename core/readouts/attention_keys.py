@@ -94,8 +94,14 @@ def keys_read(
             if row not in blank:
                 blank[row] = row[0] != ABSENT and is_blank(records, layer, *row)
             is_unwritten[columns[place]] = blank[row]
-        numbers = (frozen(array) for array in (slot, token, claimed))
-        yield KeysRead(*numbers, frozen(is_read), frozen(is_unwritten), text)
+        yield KeysRead(
+            slot=frozen(slot),
+            token_index=frozen(token),
+            claimed_token_index=frozen(claimed),
+            is_read=frozen(is_read),
+            is_unwritten=frozen(is_unwritten),
+            text=text,
+        )
 
 
 def newest_labels(keys: Sequence[KeysRead]) -> tuple[KeyLabel, ...]:

@@ -3,6 +3,7 @@
 from app.draft import Draft
 from app.script_words import script_words
 from core.faults.scenarios import FILLING, REFUSED_THEN_ROLLED_BACK
+from core.model.loading import load_model
 from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Rollback, RunSpec
 
 
@@ -12,7 +13,8 @@ def encode(text: str) -> tuple[int, ...]:
 
 def test_a_scenario_comes_to_the_same_specification_by_way_of_the_form():
     for scenario in (FILLING, REFUSED_THEN_ROLLED_BACK):
-        assert Draft.of_scenario(scenario).spec(encode) == scenario.spec(encode)
+        tokens = load_model(scenario.model).tokenizer
+        assert Draft.of_scenario(scenario).spec(tokens.encode) == scenario.spec(tokens.encode)
 
 
 def test_a_specification_from_a_file_survives_the_form():

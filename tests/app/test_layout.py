@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 
 from app.docks.registry import DOCKS
 from app.draft import Draft
@@ -37,8 +37,8 @@ def open_window(qtbot, tmp_path) -> Iterator[Callable[[int, int], MainWindow]]:
         assert window.control.close(5000)
 
 
-def places(window: MainWindow) -> list[tuple[int, int, int, int]]:
-    return [dock.geometry().getRect() for dock in (*window.panels, *window.readout_docks)]
+def places(window: MainWindow) -> list[QRect]:
+    return [dock.geometry() for dock in (*window.panels, *window.readout_docks)]
 
 
 def close_some(window: MainWindow) -> None:
