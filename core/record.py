@@ -157,19 +157,19 @@ class StepRecord:
 
 
 def _bytes_of(value: object) -> Iterator[bytes]:
-    """The bytes of a frozen value, field by field, each with its type and shape."""
+    """The bytes of a frozen value, field by field, each with its type and shape and an end."""
     if isinstance(value, np.ndarray):
         array = np.ascontiguousarray(cast("FloatArray", value))
-        yield f"{array.dtype.str}{array.shape}".encode()
+        yield f"{array.dtype.str}{array.shape};".encode()
         yield array.tobytes()
     elif isinstance(value, tuple):
         items = cast("tuple[object, ...]", value)
-        yield f"tuple{len(items)}".encode()
+        yield f"tuple{len(items)};".encode()
         for item in items:
             yield from _bytes_of(item)
     elif is_dataclass(value):
-        yield type(value).__name__.encode()
+        yield f"{type(value).__name__};".encode()
         for field in fields(value):
             yield from _bytes_of(getattr(value, field.name))
     else:
-        yield repr(value).encode()
+        yield f"{value!r};".encode()

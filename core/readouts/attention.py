@@ -67,7 +67,7 @@ class HeadGrid:
 
     def key(self, row: int, column: int) -> KeyLabel:
         """What a column was when the query of a row was computed."""
-        return self.keys[self.step_of[row]].label(column)
+        return self.keys[int(self.step_of[row])].label(column)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

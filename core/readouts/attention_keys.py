@@ -107,5 +107,5 @@ def keys_read(
 def newest_labels(keys: Sequence[KeysRead]) -> tuple[KeyLabel, ...]:
     """Each column as the last of `keys` found it that read it; as the last, where none did."""
     was_read = np.stack([found.is_read for found in keys])
-    newest = len(keys) - 1 - was_read[::-1].argmax(axis=0)
-    return tuple(keys[at].label(column) for column, at in enumerate(newest.tolist()))
+    newest: list[int] = (len(keys) - 1 - was_read[::-1].argmax(axis=0)).tolist()
+    return tuple(keys[at].label(column) for column, at in enumerate(newest))

@@ -38,6 +38,11 @@ class MaskColumn:
     text: str | None
     is_unwritten: bool
 
+    @property
+    def is_odd(self) -> bool:
+        """Whether the row is not the one that the ledger claims, or was never written."""
+        return self.is_unwritten or self.token_index != self.claimed_token_index
+
 
 @dataclass(frozen=True, slots=True)
 class MaskQuery:

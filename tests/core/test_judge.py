@@ -685,16 +685,23 @@ def test_a_refused_new_prompt_forgets_the_rows_of_a_probe():
     assert judged(spec_for("rope", capacity=4, requests=requests)).wrong_steps == []
 
 
+def _before_larger_rows(trace):
+    """A step and layer whose key, with all before it, is small beside a later one; and its size."""
+    for layer in range(4):
+        sizes = [np.abs(record.layers[layer].new_keys).max() for record in trace.records]
+        for step in range(1, len(sizes) - 1):
+            so_far = max(1.0, *sizes[: step + 1])
+            if max(sizes) > 1.2 * so_far:
+                return step, layer, so_far
+    raise AssertionError("no row is small beside a later one")
+
+
 def test_the_batch_decides_nothing_about_a_damaged_row():
-    trace = run(spec_for("rope", capacity=16, steps=5))
-    record = trace.records[3]
-    row = record.layers[2].new_keys
-    everything = max(np.abs(r.layers[2].new_keys).max() for r in trace.records)
-    own = field_band("float64", row)
-    assert field_band("float64", everything * np.ones(1)) > 1.2 * own
-    keys = row.copy()
-    keys[0, 0, 0] += 1.1 * own
-    changed = with_layer(trace, 3, 2, new_keys=frozen(keys))
+    trace = run(spec_for("rope", prompt_ids=(84,), capacity=16, steps=9))
+    step, layer, so_far = _before_larger_rows(trace)
+    keys = trace.records[step].layers[layer].new_keys.copy()
+    keys[0, 0, 0] += 1.1 * field_band("float64", so_far * np.ones(1))
+    changed = with_layer(trace, step, layer, new_keys=frozen(keys))
     once = judge_again(changed, tiny("rope"))
     growing = replace(changed, records=[])
     judge = Judge(growing, tiny("rope"))
@@ -702,6 +709,7 @@ def test_the_batch_decides_nothing_about_a_damaged_row():
         growing.records.append(record)
         judge.update()
     assert [verdict.mechanism for verdict in judge.verdicts] == once.mechanism
+    assert once.mechanism[step] == "wrong"
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

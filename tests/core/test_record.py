@@ -163,6 +163,28 @@ def test_a_number_that_moves_from_one_field_to_the_next_changes_the_digest():
     assert one.digest() != other.digest()
 
 
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("token_ids", (1, 23), (12, 3)),
+        ("token_ids", (1, 2, 3), (12, 3)),
+        ("token_index", (10, 0), (1, 0, 0)),
+        ("n_probed", (11, 1), (1, 11)),
+    ],
+)
+def test_numbers_do_not_run_into_one_another_in_the_digest(name, one, other):
+    record = _record()
+    changed = {replace(record, **{name: value}).digest() for value in (one, other)}
+    assert len(changed) == 2
+
+
+def test_a_digit_that_moves_to_the_next_field_changes_the_digest():
+    record = _record()
+    one = replace(record, n_short=1, past_len=23)
+    other = replace(record, n_short=12, past_len=3)
+    assert one.digest() != other.digest()
+
+
 def test_memory_layout_is_no_part_of_the_digest():
     trace = run(spec_for("rope", steps=0))
     scores = trace.records[0].layers[0].scores
