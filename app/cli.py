@@ -15,6 +15,10 @@ from app.standard_streams import INTERRUPTED, UNUSABLE, complain, with_output
 from core.errors import CoreError
 
 DONE = 0
+_TOO_MUCH = (
+    "the memory does not suffice; choose --chunk, a shorter prompt, a smaller --capacity or fewer "
+    "--steps"
+)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -40,10 +44,20 @@ def _status(argv: Sequence[str]) -> int:
     except CoreError as error:
         complain(str(error))
         return UNUSABLE
+    except (MemoryError, RuntimeError) as error:
+        if not _is_about_memory(error):
+            raise
+        complain(_TOO_MUCH)
+        return UNUSABLE
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
     return status
+
+
+def _is_about_memory(error: MemoryError | RuntimeError) -> bool:
+    """Whether memory ran out; torch has no class of its own for that on the processor."""
+    return isinstance(error, MemoryError) or "allocate" in str(error)
 
 
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:

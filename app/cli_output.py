@@ -30,8 +30,8 @@ class Printer(Protocol):
         """The next steps were judged."""
         ...
 
-    def end(self) -> None:
-        """The run is over, and all its steps are judged."""
+    def end(self, saved_at: Path | None) -> None:
+        """The run is over and judged, and was written to this file; None: to none."""
         ...
 
 
@@ -55,7 +55,7 @@ class JsonPrinter:
             _write_line(step_line(self._trace.records, verdict, self._decode))
         sys.stdout.flush()
 
-    def end(self) -> None:
+    def end(self, saved_at: Path | None) -> None:
         """The line of the end."""
         reason = self._trace.end or "cancelled"
         _write_line(end_line(self._trace.records, self._verdicts, reason, self._decode))
@@ -67,15 +67,8 @@ class JsonPrinter:
 class AccountPrinter:
     """An account for a person, once the run is over."""
 
-    def __init__(
-        self,
-        trace: Trace,
-        verdicts: Sequence[StepVerdict],
-        tokenizer: Tokenizer,
-        saved_at: Path | None,
-    ) -> None:
-        """Takes the growing trace, the growing list of its verdicts, and the file it goes to."""
-        self._saved_at = saved_at
+    def __init__(self, trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer) -> None:
+        """Takes the growing trace and the growing list of its verdicts."""
         self._trace = trace
         self._verdicts = verdicts
         self._tokenizer = tokenizer
@@ -86,9 +79,9 @@ class AccountPrinter:
     def judged(self, verdicts: Sequence[StepVerdict]) -> None:
         """Nothing yet."""
 
-    def end(self) -> None:
+    def end(self, saved_at: Path | None) -> None:
         """The account."""
-        for line in account(self._trace, self._verdicts, self._tokenizer, self._saved_at):
+        for line in account(self._trace, self._verdicts, self._tokenizer, saved_at):
             sys.stdout.write(f"{line}\n")
 
 

@@ -10,6 +10,7 @@ from types import FrameType
 
 from app.cli_output import AccountPrinter, JsonPrinter, Printer, Progress
 from app.cli_spec import model_name, scenario_of, spec_of
+from core.errors import CoreError
 from core.judge import Judge
 from core.model.loading import load_model
 from core.session import Session
@@ -43,13 +44,18 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         printer = JsonPrinter(trace, judge.verdicts, loaded.tokenizer)
     else:
-        printer = AccountPrinter(trace, judge.verdicts, loaded.tokenizer, path)
-    output_failed = _run(session, judge, printer, has_file=path is not None)
+        printer = AccountPrinter(trace, judge.verdicts, loaded.tokenizer)
+    failed: OSError | CoreError | None = _run(session, judge, printer, has_file=path is not None)
+    is_told = failed is None
     if path is not None:
-        save_trace(path, trace, full=True, verdicts=judge.verdicts)
-    if output_failed is not None:
-        raise output_failed
-    printer.end()
+        try:
+            save_trace(path, trace, full=True, verdicts=judge.verdicts)
+        except CoreError as error:
+            failed = error
+    if is_told:
+        printer.end(None if failed else path)
+    if failed is not None:
+        raise failed
     if trace.end == "cancelled":
         return INTERRUPTED
     is_wrong = any(verdict.is_wrong for verdict in judge.verdicts)
@@ -59,16 +65,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(session: Session, judge: Judge, printer: Printer, *, has_file: bool) -> OSError | None:
     """Run to the end; returns why what was to be told could not be written.
 
-    A reader that leaves ends the run. A full disk does not where the run goes to a file too, which
-    may be on another disk.
+    A reader that leaves, or a full disk, ends a run that goes to no file.
     """
     with _ctrl_c_sets(cancel := threading.Event()):
         try:
             printer.begin()
             _decode(session, judge, cancel, printer.judged)
-        except BrokenPipeError as error:
-            session.trace.end = session.trace.end or "cancelled"
-            return error
         except OSError as error:
             if has_file:
                 _decode(session, judge, cancel, _tell_nobody)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QPaintEvent, QPalette, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QToolBar, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QMessageBox, QToolBar, QWidget
 
 from app.about import about_box
 from app.action_set import ActionSet
@@ -20,12 +20,13 @@ from app.message_bar import MessageBar
 from app.messages import Failed, Ready
 from app.notice import Notice
 from app.preferences import Preferences, layout_version
-from app.reasons import STARTING
+from app.reasons import STARTING, no_step
 from app.run_control import RunControl
 from app.settings_panel import SettingsPanel
 from app.step_line import step_line
 from app.theme import Theme
 from app.transport import StepBar, TransportBar
+from core.readouts.run_view import RunView
 
 LEAST_SIZE = (1024, 640)
 FIRST_SIZE = QSize(1440, 900)
@@ -41,6 +42,7 @@ class MainWindow(QMainWindow):
 
     first_painted = Signal()
     settled = Signal()
+    _viewed = Signal(object)
 
     def __init__(
         self,
@@ -125,13 +127,14 @@ class MainWindow(QMainWindow):
 
     def save_file(self) -> None:
         """Ask for a place and save the run there."""
-        dialog = QFileDialog(self, "Save trace")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters([SMALL, FULL])
-        dialog.setDefaultSuffix(SUFFIX)  # so that the dialog asks before it replaces a file
-        if dialog.exec():
-            (path,) = dialog.selectedFiles()
-            self.control.save_trace(Path(path), full=dialog.selectedNameFilter() == FULL)
+        path, kind = QFileDialog.getSaveFileName(self, "Save trace", "", f"{SMALL};;{FULL}")
+        if not path:
+            return
+        # The dialog asks about the name as it was typed. Not every desktop's dialog completes it
+        # before that, so about the completed one the window asks.
+        named = Path(path) if path.endswith(SUFFIX) else Path(path + SUFFIX)
+        if named == Path(path) or not named.exists() or self._may_replace(named):
+            self.control.save_trace(named, full=kind == FULL)
 
     def show_about(self) -> None:
         """Say what this program is, in a window that blocks nothing."""
@@ -159,6 +162,11 @@ class MainWindow(QMainWindow):
         bar.toggleViewAction().setVisible(False)
         self.addToolBar(bar)
         self.addToolBarBreak()
+
+    def _may_replace(self, path: Path) -> bool:
+        question = f"{path.name} is there already. Replace it?"
+        answer = QMessageBox.question(self, "Save trace", question)
+        return answer == QMessageBox.StandardButton.Yes
 
     def _place_message(self) -> None:
         margin_px = self._theme.margin_px
@@ -188,6 +196,7 @@ class MainWindow(QMainWindow):
         control.ready.connect(self._on_ready)
         control.situation_changed.connect(self._refresh_soon)
         control.draft_loaded.connect(self._show_draft)
+        control.run_asked.connect(self.message_bar.clear_notice)
         control.run_started.connect(self._on_run_started)
         control.stepped.connect(self.message_bar.clear_passing)
         control.misfit.connect(self._on_misfit)
@@ -198,13 +207,18 @@ class MainWindow(QMainWindow):
         self.faults.scenario_wanted.connect(control.show_fault)
         self.transport.step_wanted.connect(control.go_to)
         self.transport.speed_wanted.connect(control.player.set_speed)
+        self._viewed.connect(self._show_line)
         for dock in self.readout_docks:
-            dock.selected.connect(control.cursor.select)
+            dock.selected.connect(control.select)
+            self._viewed.connect(dock.show_view)
 
     @Slot(object)
     def _on_ready(self, message: Ready) -> None:
         self.setup.show_devices(message.devices)
-        self._engine_state.setText(f"torch {message.version} · {', '.join(message.devices)}")
+        self._say_of_engine(f"torch {message.version} · {', '.join(message.devices)}")
+
+    def _say_of_engine(self, text: str) -> None:
+        self._engine_state.setText(text)
         self._engine_state.adjustSize()
         self.menuBar().setCornerWidget(self._engine_state)
 
@@ -212,12 +226,11 @@ class MainWindow(QMainWindow):
     def _on_run_started(self) -> None:
         self.setup.clear_errors()
         self.faults.clear_error()
-        self.message_bar.clear_notice()
+        self.message_bar.clear_passing()
 
     @Slot(object)
     def _on_misfit(self, message: Failed) -> None:
         setup, faults = self.panels
-        self.message_bar.clear_passing()
         if message.place == "faults":
             self.faults.show_error(message.message)
             faults.raise_()
@@ -243,16 +256,29 @@ class MainWindow(QMainWindow):
         self._show_situation()
         view = self.control.cursor.view()
         if view is None:
+            self._say_why_nothing()
             return
-        self.step_bar.show_line(step_line(view, self.control.cursor.end))
-        for dock in self.readout_docks:
-            dock.show_view(view)
+        # By a signal, so that a panel which fails is reported and the others go on.
+        self._viewed.emit(view)
         self.control.player.painted()
         if not self.control.situation().is_busy:
             self.settled.emit()
 
+    @Slot(object)
+    def _show_line(self, view: RunView) -> None:
+        self.step_bar.show_line(step_line(view, self.control.cursor.end))
+
+    def _say_why_nothing(self) -> None:
+        """No step can be waited for any more: say so, in place of what was hoped for."""
+        situation = self.control.situation()
+        reason = no_step(situation)
+        if reason is not None and (situation.is_broken or not situation.is_starting):
+            self.step_bar.say(reason)
+
     def _show_situation(self) -> None:
         situation = self.control.situation()
+        if situation.is_broken:
+            self._say_of_engine("no engine")
         self.actions_by_id.update(situation)
         self.transport.show_steps(situation.n_records, situation.step)
         self.transport.show_speed(self.control.player.speed)

@@ -79,7 +79,7 @@ class MessageBar(QFrame):
 
     @Slot()
     def clear_passing(self) -> None:
-        """There is a step more: drop what was said of those before."""
+        """There is a step more, or another run: drop what was said of those before."""
         if self._notice is not None and self._notice.is_passing:
             self.clear_notice()
 

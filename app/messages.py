@@ -147,10 +147,17 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Something that a person should know of the run, in one line."""
+    """Something that a person should know of the run, in one line.
+
+    Attributes:
+        run_id: its number.
+        text: the line.
+        is_passing: whether it is about the steps that there are, and void with one more.
+    """
 
     run_id: int
     text: str
+    is_passing: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ class Notice:
         text: the line.
         details: the program's own account, for a report; None: the choice was at fault.
         offer: a way out.
-        is_passing: whether it speaks of the steps there are, so that one more makes it void.
+        is_passing: whether it speaks of the steps there are, so that one more, or another run,
+            makes it void.
     """
 
     text: str

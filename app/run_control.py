@@ -228,7 +228,7 @@ class RunControl(QObject):
     @Slot(object)
     def _on_said(self, message: Said) -> None:
         if message.run_id == self.cursor.run_id:
-            self.noticed.emit(Notice(message.text))
+            self.noticed.emit(Notice(message.text, is_passing=message.is_passing))
 
     @Slot(object)
     def _on_started(self, message: Started) -> None:
@@ -271,7 +271,7 @@ class RunControl(QObject):
             self.situation_changed.emit()
         elif self._file is not None:
             self._file = None  # the file named at the start cannot be opened: the usual run
-            if self._starting_id is None:
+            if self._starting_id is None and self.cursor.run is None:
                 self.run(self.draft, 1, "newest", None)
         if message.place is not None:
             self.misfit.emit(message)
@@ -317,7 +317,7 @@ class RunControl(QObject):
 
     def _take_place_along(self) -> None:
         """Whoever moves while another run is on its way looks at the same step there."""
-        if self._wish is not None:
+        if self._wish is not None and self.cursor.n_records:
             self._wish = replace(self._wish, look_at=self._place())
 
     def _ask_while_playing(self) -> None:

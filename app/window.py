@@ -24,6 +24,7 @@ from app.run_control import RunControl
 from app.theme import apply_theme, choose_theme
 from app.wish import Goal
 from core.errors import CoreError
+from core.faults.activation import activate
 from core.faults.catalog import find_faults
 from core.faults.scenarios import ROOMY
 
@@ -121,7 +122,9 @@ def _preferences(options: WindowOptions) -> Preferences:
 def _first_draft(options: WindowOptions) -> Draft:
     faults = tuple(fault.id for fault_id in options.faults for fault in find_faults(fault_id))
     scenario = find_faults(faults[0])[0].shows_in if faults else FIRST_RUN
-    return Draft.of_scenario(scenario, faults)
+    draft = Draft.of_scenario(scenario, faults)
+    activate(draft.faults, n_layers=1)  # in all layers, so their number does not matter
+    return draft
 
 
 def _first_steps(options: WindowOptions) -> tuple[int | None, Goal, int | None]:

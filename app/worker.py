@@ -90,7 +90,7 @@ class Worker(QObject):
     @Slot(object)
     def open(self, path: Path) -> None:
         """Read a trace file; nothing is run."""
-        with self._reporting(NO_RUN):
+        with self._reporting(NO_RUN, path):
             if self._backend is not None:
                 self.opened.emit(_opened(path, self._backend))
 
@@ -100,10 +100,11 @@ class Worker(QObject):
         run = self._run
         if self._backend is None or run is None or run.run_id != request.run_id:
             return
-        with self._reporting(request.run_id):
+        with self._reporting(request.run_id, request.path):
             self._judge(run)
             self._backend.save_trace(request.path, run.session, run.judge, full=request.full)
-            self.said.emit(Said(request.run_id, f"saved as {request.path}"))
+            text = f"saved as {request.path}"
+            self.said.emit(Said(request.run_id, text, is_passing=False))
 
     @Slot(int)
     def judge_rest(self, run_id: int) -> None:
@@ -134,7 +135,7 @@ class Worker(QObject):
     def _compare(self, run: OpenRun, request: Start, backend: Backend) -> None:
         if request.opened is not None and not request.cancelled.is_set():
             text = f"opened and made again: {backend.agreement(request.opened, run.session)}"
-            self.said.emit(Said(run.run_id, text))
+            self.said.emit(Said(run.run_id, text, is_passing=True))
 
     def _make_more(self, run: OpenRun, request: Advance) -> None:
         n_made = self._make(run, request.n, run.next_record, request.cancelled)
@@ -184,15 +185,24 @@ class Worker(QObject):
             self.ended.emit(Ended(run.run_id, reason))
 
     @contextmanager
-    def _reporting(self, run_id: int) -> Iterator[None]:
-        """Turn an error into a message: nothing may end the thread."""
+    def _reporting(self, run_id: int, file: Path | None = None) -> Iterator[None]:
+        """Turn an error into a message: nothing may end the thread.
+
+        What is wrong with a file is told with its name, and has no place in the form.
+        """
         try:
             yield
         except CoreError as error:
-            self.failed.emit(Failed(run_id, str(error), place_of(error)))
+            place = place_of(error) if file is None else None
+            self.failed.emit(Failed(run_id, _named(str(error), file), place))
         except Exception as error:  # noqa: BLE001  (a fault of ours is reported, not lost)
-            message = f"the engine stopped: {type(error).__name__}: {error}"
+            message = _named(f"the engine stopped: {type(error).__name__}: {error}", file)
             self.failed.emit(Failed(run_id, message, details=traceback.format_exc()))
+
+
+def _named(message: str, file: Path | None) -> str:
+    """The message, with the name of the file that it is about where it has not got it."""
+    return message if file is None or str(file) in message else f"{file}: {message}"
 
 
 def _opened(path: Path, backend: Backend) -> Opened:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -160,11 +161,13 @@ class _AttentionCanvas(Canvas):
         theme = self.theme
         by = "slot" if self._switch.is_by_slot else "token"
         marks.gutter_name(painter, theme, 0, HEADER_PX, GUTTER_PX, by)
-        if height >= _NAMES_FROM_PX:
-            for row, query in enumerate(readout.queries):
-                name = f"{query.token_index} {query.text}"
-                top = HEADER_PX + row * height
-                marks.gutter_name(painter, theme, top, height, GUTTER_PX, name)
+        n_apart = max(1, ceil(_NAMES_FROM_PX / height))
+        for row in range(len(readout.queries) - 1, -1, -n_apart):  # the newest always has its name
+            query = readout.queries[row]
+            middle = HEADER_PX + (row + 0.5) * height
+            top, place = middle - n_apart * height / 2, n_apart * height
+            name = f"{query.token_index} {query.text}"
+            marks.gutter_name(painter, theme, top, place, GUTTER_PX, name)
         painter.setFont(theme.mono(px=theme.small_px - 1))
         every = 1 if ruler.column_px >= _NUMBER_FROM_PX else 8
         has_room = every == 1 or ruler.column_px * every >= _SPARSE_NUMBER_PX

@@ -11,7 +11,7 @@ from app.theme import Theme
 from app.widgets import marks
 from app.widgets.canvas import Canvas, Hit
 from app.widgets.panel import CanvasPanel
-from app.widgets.slot_cells import draw_legend, draw_state, state_colour
+from app.widgets.slot_cells import STATE_NAMES, draw_legend, draw_state, state_colour
 from app.widgets.slot_ruler import GUTTER_PX, SlotRuler
 from core.readouts.cache import CacheReadout
 from core.readouts.slot_labels import SlotLabel
@@ -25,18 +25,6 @@ BLANK = "the slots of the cache appear here, with the token that each one holds"
 _LEAST_ROW_PX, _GOOD_ROW_PX, _MOST_ROW_PX = 5, 14, 28
 _EVERY = 8
 _SHORT_TEXT, _TEXT_GAP_PX = 4, 3
-STATE_NAMES = {
-    SlotState.NEVER_WRITTEN: "never written",
-    SlotState.LIVE: "live",
-    SlotState.SINK: "live, a sink",
-    SlotState.NO_TOKEN: "holds a row of no token",
-    SlotState.STALE: "stale: used before, not counted now",
-    SlotState.LEFT: "left in this step",
-    SlotState.NEW: "written in this step",
-    SlotState.FOREIGN: "holds the row of another token",
-    SlotState.STRAY: "counted, but holding a row of no token",
-    SlotState.UNWRITTEN: "counted, but never written",
-}
 
 
 class CacheView(CanvasPanel):

@@ -180,7 +180,8 @@ class _MaskCanvas(Canvas):
         if is_wrong:
             marks.outline(painter, cell, theme.alarm, px=2 if cell.height() > 8 else 1)
             marks.glyph(painter, cell, "+" if is_seen else "−", theme.alarm, theme)
-        elif is_seen and readout.columns[place].token_index is None:
+        elif is_seen and readout.columns[place].is_odd:
+            marks.outline(painter, cell, theme.alarm, px=1)
             marks.glyph(painter, cell, "!", theme.alarm, theme)
 
     def _draw_expected(self, painter: QPainter, cell: QRectF, *, is_seen: bool) -> None:
@@ -255,7 +256,8 @@ def _used_codes(readout: MaskReadout) -> Codes:
     """[T, n_slots] places in the colours: not read, masked, seen, or different from expected."""
     codes = np.zeros((len(readout.queries), readout.n_slots), dtype=np.uint8)
     found = np.where(readout.used, _SEEN, _MASKED)
-    found[readout.is_blind | readout.is_leak] = _WRONG
+    is_odd = np.array([column.is_odd for column in readout.columns], dtype=np.bool_)
+    found[readout.is_blind | readout.is_leak | (readout.used & is_odd)] = _WRONG
     codes[:, [column.slot for column in readout.columns]] = found
     return codes
 

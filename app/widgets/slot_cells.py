@@ -10,6 +10,18 @@ from app.widgets import marks
 from core.readouts.slot_states import SlotState
 
 _LEGEND_LINE_PX = 16
+STATE_NAMES = {
+    SlotState.NEVER_WRITTEN: "never written",
+    SlotState.LIVE: "live",
+    SlotState.SINK: "live, a sink",
+    SlotState.NO_TOKEN: "holds a row of no token",
+    SlotState.STALE: "stale: used before, not counted now",
+    SlotState.LEFT: "left in this step",
+    SlotState.NEW: "written in this step",
+    SlotState.FOREIGN: "holds the row of another token",
+    SlotState.STRAY: "counted, but holding a row of no token",
+    SlotState.UNWRITTEN: "counted, but never written",
+}
 SHORT_NAMES = {
     SlotState.NEVER_WRITTEN: "never written",
     SlotState.LIVE: "live",

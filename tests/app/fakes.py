@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel
 from app.docks.registry import Area, DockSpec
 from core.arrays import as_ids
 from core.engine.types import Ledger
-from core.errors import ModelError
+from core.errors import ModelError, TraceError
 from core.outcome import OK, Outcome, Refused
 from core.record import StepRecord
 from core.spec import RunSpec
@@ -60,11 +60,17 @@ def verdict(step: int, *, is_wrong: bool = False) -> SimpleNamespace:
     )
 
 
+def model_info(name: str) -> SimpleNamespace:
+    """Four layers and heads; the model "small" has two of each."""
+    n = 2 if name == "small" else 4
+    return SimpleNamespace(name=name, path=None, config=SimpleNamespace(n_layers=n, n_heads=n))
+
+
 class FakeSession:
     """Makes bare records; full after `room` steps."""
 
     def __init__(self, spec: RunSpec, room: int, before_step: Callable[[int], None]) -> None:
-        model = SimpleNamespace(name=spec.model)
+        model = model_info(spec.model)
         self.trace = SimpleNamespace(spec=spec, model=model, records=[], end=None)
         self.loaded = None
         self._room = room
@@ -117,6 +123,7 @@ class FakeBackend:
         room: steps until the cache refuses.
         first_wrong: the first step that a fault makes wrong.
         before_step: called before each step of the run itself.
+        before_start: called before each run.
         thread: where it was made.
         specs: every run that was begun.
     """
@@ -124,6 +131,7 @@ class FakeBackend:
     room: int = 1000
     first_wrong: int = 3
     before_step: Callable[[int], None] = _nothing
+    before_start: Callable[[], None] = lambda: None
     devices: tuple[str, ...] = ("cpu", "cuda:0")
     version: str = "0.0"
     specs: list[RunSpec] = field(default_factory=list)
@@ -134,11 +142,14 @@ class FakeBackend:
         if name == "missing":
             raise ModelError("model 'missing' is neither a known name nor a folder")
         tokenizer = SimpleNamespace(
-            encode=lambda text: tuple(text.encode()), token_text=lambda token_id: f"t{token_id}"
+            encode=lambda text: tuple(text.encode()),
+            decode=lambda ids: bytes(ids).decode(),
+            token_text=lambda token_id: f"t{token_id}",
         )
         return SimpleNamespace(tokenizer=tokenizer)
 
     def session(self, spec: RunSpec, loaded: object) -> FakeSession:
+        self.before_start()
         self.specs.append(spec)
         return FakeSession(spec, self.room, self._before)
 
@@ -150,6 +161,17 @@ class FakeBackend:
 
     def judge(self, session: FakeSession) -> FakeJudge:
         return FakeJudge(session, self.first_wrong)
+
+    def open_trace(self, path: Path) -> SimpleNamespace:
+        """A run of five steps of the model that the file is named after."""
+        if path.stem == "damaged":
+            raise TraceError(f"{path}: it is damaged")
+        spec = RunSpec(path.stem, (97, 98), steps=4)
+        recorded = SimpleNamespace(model=model_info(path.stem), digests=("",) * 5)
+        return SimpleNamespace(spec=spec, recorded=recorded)
+
+    def agreement(self, opened: SimpleNamespace, session: FakeSession) -> str:
+        return "every step is the recorded one"
 
     def save_trace(self, path: Path, session: FakeSession, judge: FakeJudge, *, full: bool) -> None:
         self.saved.append((path, full))

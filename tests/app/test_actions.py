@@ -13,6 +13,8 @@ from resources import resource_path
 BY_ID = {spec.id: spec for spec in ACTIONS}
 STARTING = Situation(
     is_ready=False,
+    is_broken=False,
+    is_starting=True,
     is_busy=False,
     is_playing=False,
     n_records=0,

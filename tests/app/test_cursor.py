@@ -1,7 +1,5 @@
 """The received records and the place in them that is looked at."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from app.cursor import Cursor
@@ -9,14 +7,13 @@ from app.draft import Draft
 from app.messages import CleanRecorded, Ended, Judged, Recorded, Started
 from core.selection import Selection
 from core.spec import RunSpec
-from tests.app.fakes import record, verdict
+from tests.app.fakes import model_info, record, verdict
 
 SPEC = RunSpec("learned", (1, 2))
 
 
-def started(run_id: int = 1) -> Started:
-    model = SimpleNamespace(name="learned")
-    return Started(run_id, Draft("learned", "ab"), SPEC, model, str)
+def started(run_id: int = 1, model: str = "learned") -> Started:
+    return Started(run_id, Draft(model, "ab"), SPEC, model_info(model), str)
 
 
 def recorded(*steps: int, run_id: int = 1) -> Recorded:
@@ -113,6 +110,20 @@ def test_a_selection_keeps_its_layer_and_head_from_run_to_run(qapp):
     cursor.begin(started(run_id=2), look_at=None)
     cursor.add_records(recorded(0, run_id=2))
     assert cursor.selection == Selection(step=0, layer=2, head=3)
+
+
+def test_a_model_with_fewer_layers_and_heads_is_looked_at_in_the_last_it_has(qapp):
+    cursor = cursor_with(1)
+    cursor.select(Selection(layer=3, head=2))
+    cursor.begin(started(run_id=2, model="small"), look_at=None)
+    assert cursor.selection == Selection(layer=1, head=1)
+
+
+def test_a_layer_and_head_chosen_in_what_the_larger_model_left_on_the_screen_are_brought_in(qapp):
+    cursor = Cursor()
+    cursor.begin(started(model="small"), look_at=None)
+    cursor.select(Selection(layer=3, head=3, slot=5))
+    assert cursor.selection == Selection(layer=1, head=1, slot=5)
 
 
 def test_a_step_that_is_not_there_cannot_be_selected(qapp):

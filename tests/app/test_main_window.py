@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QSlider
 
 from app.docks.dock import ReadoutDock
 from app.draft import Draft
-from app.main_window import FULL, MainWindow
+from app.main_window import FULL, SMALL, MainWindow
 from app.preferences import Preferences
 from app.run_control import RunControl
 from app.theme import LIGHT
@@ -23,9 +23,9 @@ DRAFT = Draft("learned", "ab")
 class Desk:
     """A window whose engine answers at once."""
 
-    def __init__(self, qtbot, path: Path) -> None:
+    def __init__(self, qtbot, path: Path, draft: Draft = DRAFT) -> None:
         self.backend = FakeBackend()
-        self.control = RunControl(lambda: self.backend, DRAFT)
+        self.control = RunControl(lambda: self.backend, draft)
         self.preferences = Preferences(path)
         self.window = MainWindow(self.control, DOCKS, LIGHT, self.preferences)
         qtbot.addWidget(self.window)
@@ -157,16 +157,38 @@ def test_the_first_wrong_step_is_one_key_away(desk, qtbot):
     assert desk.line.startswith("step 3 of 12")
 
 
-def test_a_trace_is_not_written_over_another_without_a_question(desk, monkeypatch):
-    """The dialog knows the name with its suffix, so it is the one that asks."""
-    seen: list[QFileDialog] = []
-    monkeypatch.setattr(QFileDialog, "exec", lambda dialog: seen.append(dialog) or 0)
-    desk.window.save_file()
-    (dialog,) = seen
-    assert dialog.acceptMode() == QFileDialog.AcceptMode.AcceptSave
-    assert dialog.defaultSuffix() == "kvtrace"
-    assert not dialog.testOption(QFileDialog.Option.DontConfirmOverwrite)
-    assert desk.backend.saved == []
+NO, YES = QMessageBox.StandardButton.No, QMessageBox.StandardButton.Yes
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer", "is_asked", "is_saved"),
+    [
+        ("run", NO, True, False),
+        ("run", YES, True, True),
+        ("run.v2", NO, True, False),
+        ("run.kvtrace", NO, False, True),
+        ("new", NO, False, True),
+    ],
+    ids=["no", "yes", "with a dot", "the dialog asked", "a free name"],
+)
+def test_no_trace_is_written_over_another_that_nobody_was_asked_about(
+    desk, qtbot, monkeypatch, tmp_path, typed, answer, is_asked, is_saved
+):
+    """The dialog asks about the name as it was typed, the window about the one it makes of it."""
+    (tmp_path / "run.kvtrace").touch()
+    (tmp_path / "run.v2.kvtrace").touch()
+    asked: list[str] = []
+    chosen = (str(tmp_path / typed), SMALL)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *args: chosen)
+    monkeypatch.setattr(QMessageBox, "question", lambda *args: asked.append(args[2]) or answer)
+    if is_saved:
+        with qtbot.waitSignal(desk.control.noticed):
+            desk.window.save_file()
+    else:
+        desk.window.save_file()
+    name = typed.removesuffix(".kvtrace") + ".kvtrace"
+    assert asked == ([f"{name} is there already. Replace it?"] if is_asked else [])
+    assert desk.backend.saved == ([(tmp_path / name, False)] if is_saved else [])
 
 
 def test_what_was_said_of_the_steps_there_were_goes_with_the_next_one(desk):
@@ -183,6 +205,74 @@ def test_what_was_said_of_the_steps_there_were_goes_with_the_next_one(desk):
 def test_a_refused_setting_takes_the_place_of_what_was_said_of_the_run(desk):
     desk.do(lambda: desk.control.set_faults(("pos-restart",)))
     desk.do(lambda: desk.control.set_up(Draft("missing", "ab")))
+    assert desk.window.message_bar.text == ""
+
+
+def test_a_panel_that_fails_is_reported_and_those_after_it_go_on(desk, qtbot, monkeypatch):
+    def fail(readout: str) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(desk.docks[0].content, "show_readout", fail)
+    with qtbot.capture_exceptions() as caught:
+        desk.press("back")
+    assert [kind for kind, _, _ in caught] == [ZeroDivisionError]
+    assert [dock.content.text() for dock in desk.docks[1:]] == ["step 1"] * 2
+    assert desk.line.startswith("step 1 of 2")
+
+
+def test_a_first_run_that_cannot_begin_is_not_waited_for(qtbot, path):
+    desk = Desk(qtbot, path, Draft("missing", "ab"))
+    desk.window.show()
+    with qtbot.waitSignal(desk.control.rested):
+        desk.control.begin(1, "newest", None)
+    qtbot.waitUntil(lambda: "could not begin" in desk.line)
+    assert "could not begin" in desk.window.actions_by_id.actions["step"].toolTip()
+    desk.do(lambda: desk.control.set_up(DRAFT))
+    assert desk.line.startswith("step 0 of 0")
+    assert desk.control.close(5000)
+
+
+def test_an_engine_that_cannot_be_loaded_is_not_waited_for(qtbot, path):
+    def broken() -> FakeBackend:
+        raise ImportError("no torch")
+
+    control = RunControl(broken, DRAFT)
+    window = MainWindow(control, DOCKS, LIGHT, Preferences(path))
+    qtbot.addWidget(window)
+    window.show()
+    with qtbot.waitSignal(control.noticed):
+        control.begin(1, "newest", None)
+    qtbot.waitUntil(lambda: window.step_bar.text == "the engine could not be loaded")
+    assert "could not be loaded" in window.actions_by_id.actions["open"].toolTip()
+    assert "no torch" in window.message_bar.text
+    assert control.close(5000)
+
+
+def test_a_damaged_file_named_at_the_start_is_still_told_when_the_usual_run_is_shown(qtbot, path):
+    desk = Desk(qtbot, path)
+    desk.window.show()
+    desk.do(lambda: desk.control.begin(3, "newest", None, Path("damaged.kvtrace")))
+    assert desk.line.startswith("step 0 of 0")
+    assert desk.window.message_bar.text == "damaged.kvtrace: it is damaged"
+    desk.do(lambda: desk.control.set_up(Draft("learned", "ab", capacity=9)))
+    assert desk.window.message_bar.text == ""
+    assert desk.control.close(5000)
+
+
+def test_a_file_whose_model_is_gone_is_told_by_its_name_and_beside_no_field(desk, qtbot):
+    with qtbot.waitSignal(desk.control.noticed):
+        desk.control.open_trace(Path("missing.kvtrace"))
+    shown = desk.window.message_bar.text
+    assert shown.startswith("missing.kvtrace: model 'missing' is neither")
+    assert [label for label in desk.window.setup.error_labels() if label.isVisible()] == []
+    assert desk.control.cursor.n_records == 3
+
+
+def test_what_an_opened_file_came_to_goes_with_the_next_step(desk, qtbot):
+    with qtbot.waitSignal(desk.control.rested):
+        desk.control.open_trace(Path("learned.kvtrace"))
+    assert desk.window.message_bar.text.startswith("opened and made again")
+    desk.press("step")
     assert desk.window.message_bar.text == ""
 
 
@@ -233,12 +323,8 @@ def test_every_command_stands_in_a_menu_and_no_button_is_without_a_name(desk):
 
 
 def test_a_trace_is_saved_under_the_name_that_was_given(desk, qtbot, monkeypatch, tmp_path):
-    def answer(dialog: QFileDialog) -> int:
-        dialog.selectNameFilter(FULL)
-        dialog.selectFile(str(tmp_path / "run"))
-        return 1
-
-    monkeypatch.setattr(QFileDialog, "exec", answer)
+    answer = (str(tmp_path / "run"), FULL)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *args: answer)
     with qtbot.waitSignal(desk.control.noticed):
         desk.window.save_file()
     assert desk.backend.saved == [(tmp_path / "run.kvtrace", True)]

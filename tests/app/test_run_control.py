@@ -2,12 +2,15 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from app.draft import Draft
 from app.notice import Notice
 from app.run_control import RunControl
+from core.selection import Selection
 from tests.app.fakes import FakeBackend
 
 DRAFT = Draft("learned", "ab")
@@ -214,4 +217,214 @@ def test_a_run_asked_for_before_the_engine_is_there_is_made_when_it_is(qtbot):
     desk.do(lambda: desk.control.begin(4, "newest", 2))
     assert desk.backend.specs[-1].capacity == 3
     assert desk.place == (2, 4)
+    assert desk.control.close(5000)
+
+
+class Doorway:
+    """Holds the next run back before it begins, until it is let through."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._is_there, self._may_go_on = threading.Event(), threading.Event()
+        desk.backend.before_start = self._wait
+
+    def _wait(self) -> None:
+        self._is_there.set()
+        self._may_go_on.wait(5)
+
+    def hold(self, ask: Callable[[], None]) -> None:
+        """Ask for a run, and return when it stands in the doorway."""
+        ask()
+        assert self._is_there.wait(5)
+
+    def open(self) -> None:
+        self._may_go_on.set()
+
+
+EDITED = Draft("learned", "ab", capacity=9)
+
+
+def test_a_step_asked_for_while_another_run_begins_is_made_in_that_run(desk):
+    doorway = Doorway(desk)
+
+    def edit_and_step() -> None:
+        doorway.hold(lambda: desk.control.set_up(EDITED))
+        desk.control.forward()
+        doorway.open()
+
+    desk.do(edit_and_step)
+    assert desk.control.cursor.view().spec.capacity == 9
+    assert desk.place == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda control: control.go_to(5),
+        lambda control: control.select(Selection(step=5)),
+        lambda control: (control.go_to(4), control.forward()),
+    ],
+    ids=["to a step", "in a panel", "one step on"],
+)
+def test_who_moves_while_another_run_begins_looks_at_the_same_step_there(desk, move):
+    desk.do(desk.control.jump_on)
+    doorway = Doorway(desk)
+
+    def edit_and_move() -> None:
+        doorway.hold(lambda: desk.control.set_up(EDITED))
+        move(desk.control)
+        doorway.open()
+
+    desk.do(edit_and_move)
+    assert desk.control.cursor.view().spec.capacity == 9
+    assert desk.place == (5, 11)
+
+
+def test_keys_pressed_before_there_is_a_step_change_nothing_of_what_was_asked_for(qtbot):
+    desk = Desk(qtbot)
+
+    def begin_and_press() -> None:
+        desk.control.begin(5, "newest", 3)
+        desk.control.first()
+
+    desk.do(begin_and_press)
+    assert desk.place == (3, 5)
+    assert desk.control.close(5000)
+
+
+def test_a_step_can_be_asked_for_of_a_run_that_begins_though_the_one_shown_is_over(desk):
+    desk.backend.room = 1
+    for ask in (desk.control.restart, desk.control.forward, desk.control.forward):
+        desk.do(ask)
+    assert desk.control.situation().end == "refused"
+    doorway = Doorway(desk)
+
+    def edit_and_step() -> None:
+        desk.backend.room = 1000
+        doorway.hold(lambda: desk.control.set_up(EDITED))
+        assert desk.control.situation().end is None
+        desk.control.forward()
+        doorway.open()
+
+    desk.do(edit_and_step)
+    assert desk.place == (2, 3)
+
+
+def test_a_second_edit_keeps_what_was_asked_of_the_run_that_the_first_one_began(desk):
+    desk.do(desk.control.jump_on)
+    doorway = Doorway(desk)
+
+    def edit_twice() -> None:
+        doorway.hold(lambda: desk.control.set_faults(("pos-restart",)))
+        desk.control.forward()
+        desk.control.set_up(EDITED)
+        doorway.open()
+
+    desk.do(edit_twice)
+    assert desk.control.cursor.view().spec.capacity == 9
+    assert desk.place == (3, 12)
+
+
+def test_an_edit_while_the_engine_loads_keeps_the_step_asked_for_on_the_command_line(qtbot):
+    desk = Desk(qtbot)
+
+    def begin_and_edit() -> None:
+        desk.control.begin(5, "newest", 3)
+        desk.control.set_up(EDITED)
+
+    desk.do(begin_and_edit)
+    assert desk.place == (3, 5)
+    assert desk.backend.specs[-1].capacity == 9
+    assert desk.control.close(5000)
+
+
+def test_an_opened_file_is_looked_at_in_its_newest_step_wherever_one_was_before(desk):
+    desk.do(desk.control.jump_on)
+    desk.control.go_to(2)
+    desk.do(lambda: desk.control.set_up(EDITED))
+    desk.do(lambda: desk.control.open_trace(Path("learned.kvtrace")))
+    assert desk.place == (4, 5)
+    assert desk.notices[-1].text.startswith("opened and made again")
+
+
+def test_a_file_that_cannot_be_opened_is_told_after_the_run_in_its_place_was_asked_for(qtbot):
+    desk = Desk(qtbot)
+    said: list[str] = []
+    desk.control.run_asked.connect(lambda: said.append("asked"))
+    desk.control.noticed.connect(lambda notice: said.append(notice.text))
+    desk.do(lambda: desk.control.begin(3, "newest", None, Path("damaged.kvtrace")))
+    assert said == ["asked", "damaged.kvtrace: it is damaged"]
+    assert desk.place == (0, 1)
+    assert desk.control.close(5000)
+
+
+def test_a_run_of_a_file_that_cannot_begin_is_told_once(qtbot):
+    desk = Desk(qtbot)
+
+    def stumble() -> None:
+        desk.backend.model("missing")
+
+    desk.backend.before_start = stumble
+    desk.do(lambda: desk.control.begin(3, "newest", None, Path("learned.kvtrace")))
+    with qtbot.waitSignal(desk.control.noticed):
+        desk.control.open_trace(Path("damaged.kvtrace"))
+    assert not desk.control.situation().is_starting
+    assert [failed.place for failed in desk.misfits] == ["model"]
+    assert desk.control.close(5000)
+
+
+def test_a_later_file_that_cannot_be_opened_leaves_the_run_of_the_first_one(qtbot):
+    desk = Desk(qtbot)
+    desk.do(lambda: desk.control.begin(1, "newest", None, Path("learned.kvtrace")))
+    with qtbot.waitSignal(desk.control.noticed):
+        desk.control.open_trace(Path("damaged.kvtrace"))
+    assert not desk.control.situation().is_starting
+    assert desk.place == (4, 5)
+    assert desk.control.close(5000)
+
+
+class SlowReader:
+    """Reads a file no further until it is told to."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.is_reading, self.may_go_on = threading.Event(), threading.Event()
+        self._opens = desk.backend.open_trace
+        desk.backend.open_trace = self.open_trace
+
+    def open_trace(self, path: Path) -> SimpleNamespace:
+        self.is_reading.set()
+        self.may_go_on.wait(5)
+        return self._opens(path)
+
+
+def test_an_edit_while_a_file_is_opened_that_turns_out_damaged_is_what_is_run(qtbot):
+    desk = Desk(qtbot)
+    reader = SlowReader(desk)
+
+    def edit_meanwhile() -> None:
+        assert reader.is_reading.wait(5)
+        desk.control.set_up(EDITED)
+        reader.may_go_on.set()
+
+    with qtbot.waitSignal(desk.control.ready):
+        desk.control.begin(4, "newest", 2, Path("damaged.kvtrace"))
+    desk.do(edit_meanwhile)
+    assert desk.place == (2, 4)
+    assert [spec.capacity for spec in desk.backend.specs] == [9]
+    assert desk.control.close(5000)
+
+
+def test_the_place_in_the_file_named_at_the_start_is_not_that_in_a_later_one(qtbot):
+    desk = Desk(qtbot)
+    desk.do(lambda: desk.control.begin(1, "newest", 1, Path("learned.kvtrace")))
+    assert desk.place == (1, 5)
+    reader = SlowReader(desk)
+
+    def open_and_edit() -> None:
+        desk.control.open_trace(Path("learned.kvtrace"))
+        assert reader.is_reading.wait(5)
+        desk.control.set_up(EDITED)
+        reader.may_go_on.set()
+
+    desk.do(open_and_edit)
+    assert desk.place == (4, 5)
     assert desk.control.close(5000)

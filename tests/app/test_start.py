@@ -97,6 +97,14 @@ def test_closing_early_ends_with_status_0(tmp_path, script):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_faults_that_cannot_be_combined_are_one_line_and_status_2(tmp_path):
+    faults = ("--fault", "store-row-zero", "--fault", "store-alias-in")
+    done = started(tmp_path, CLOSE_WHEN_SHOWN, *faults)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "both replace the seam" in done.stderr
+
+
 def test_an_unknown_fault_is_one_line_and_status_2(tmp_path):
     done = started(tmp_path, CLOSE_WHEN_SHOWN, "--fault", "no-such-fault")
     assert done.returncode == 2

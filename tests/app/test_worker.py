@@ -1,6 +1,7 @@
 """The worker, asked in the test's own thread: what it answers, and in which order."""
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -209,3 +210,13 @@ def test_only_the_open_run_is_saved(qapp, tmp_path):
     worker.save(Save(2, tmp_path / "old.kvtrace", full=False))
     worker.save(Save(3, tmp_path / "new.kvtrace", full=True))
     assert backend.saved == [(tmp_path / "new.kvtrace", True)]
+
+
+@pytest.mark.parametrize("name", ["missing.kvtrace", "damaged.kvtrace"])
+def test_what_is_wrong_with_a_file_is_told_with_its_name_and_no_place_in_the_form(qapp, name):
+    worker, answers = asked(FakeBackend())
+    worker.open(Path(name))
+    (failed,) = answers.of("failed")
+    assert failed.message.startswith(f"{name}: ")
+    assert failed.message.count(name) == 1
+    assert failed.place is None

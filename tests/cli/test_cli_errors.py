@@ -154,6 +154,17 @@ def test_a_model_folder_that_contradicts_itself_is_refused(checkpoint, complaint
     assert "checkpoint" in complaint(RUN_CHECKPOINT)
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
+)
+def test_a_run_that_needs_too_much_memory_says_what_would_do(error, complaint, monkeypatch):
+    def advance(session: object) -> None:
+        raise error
+
+    monkeypatch.setattr("core.session.Session.advance", advance)
+    assert "--chunk" in complaint(HI)
+
+
 def test_an_export_does_not_replace_its_trace(monkeypatch, capsys):
     assert cli.main([*HI, "--steps", "1", "--trace", "run.kvtrace"]) == 0
     before = Path("run.kvtrace").read_bytes()
@@ -177,7 +188,11 @@ def test_a_trace_that_cannot_be_finished_leaves_the_old_file(monkeypatch, capsys
     write_text("run.kvtrace", "old")
     monkeypatch.setattr("os.fsync", full_disk)
     assert cli.main([*HI, "--steps", "1", "--trace", "run.kvtrace"]) == 2
-    assert "run.kvtrace: cannot be written (No space left on device)" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "run.kvtrace: cannot be written (No space left on device)" in said.err
+    # The account is given all the same, and speaks of no file.
+    assert "Ended after 2 steps" in said.out
+    assert "kvscope run.kvtrace" not in said.out
     assert [path.name for path in Path().iterdir()] == ["run.kvtrace"]
     assert Path("run.kvtrace").read_text() == "old"
 

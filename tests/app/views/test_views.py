@@ -65,6 +65,7 @@ CASES: dict[str, tuple[RunSpec, int]] = {
     "rollback": (ROLLED_BACK, 7),
     "new prompt": (NEW_TEXT, 2),
     "probe": (PROBED, 2),
+    "row of a probe": (PROBED, 3),
     "window": (WINDOW, 4),
     "sinks": (SINKS, 4),
     "ranks": (RANKED, 4),
@@ -173,7 +174,9 @@ def test_a_wrong_step_without_logits_has_a_sign_in_alarm(shown: MakeView) -> Non
     assert not any(is_near(pixel, LIGHT.alarm) for pixel in colours(right))
 
 
-@pytest.mark.parametrize("case", ["first step", "decode", "window", "sinks", "ranks", "probe"])
+@pytest.mark.parametrize(
+    "case", ["first step", "decode", "window", "sinks", "ranks", "probe", "row of a probe"]
+)
 @pytest.mark.parametrize("part", PARTS)
 def test_a_right_run_has_no_alarm_anywhere(shown: MakeView, part: str, case: str) -> None:
     image = canvas_of(shown(part, view_of(*CASES[case]))).grab().toImage()
@@ -346,6 +349,25 @@ def test_the_tip_of_a_slot_tells_what_the_ledger_claims_where_it_differs(shown: 
         "the ledger claims token 7, position id 7",
     ]
     assert tips[2][-1] == "position id 1"
+
+
+def test_a_mask_cell_that_shows_another_token_s_row_is_marked(shown: MakeView) -> None:
+    """Slot 0 holds token 8, slots 7 and 8 nothing; a first row of cells, all of them seen."""
+    canvas = canvas_of(shown("mask", view_of(*CASES["store-row-zero"]), (1000, 240)))
+    image = canvas.grab().toImage()
+    ruler = SlotRuler(canvas.width(), 12)
+    cells = [image.copy(int(ruler.left(n)), 6, 30, 20) for n in range(9)]
+    assert [n for n, cell in enumerate(cells) if LIGHT.alarm.rgb() in colours(cell)] == [0, 7, 8]
+
+
+@pytest.mark.parametrize("height", [240, 300, 420])
+def test_low_rows_of_attention_still_have_names(shown: MakeView, height: int) -> None:
+    """Of rows lower than a letter every n-th is named, and always the newest."""
+    canvas = canvas_of(shown("attention", view_of(LONG, 0), (1000, height)))
+    gutter = canvas.grab().toImage().copy(0, 17, 70, canvas.height() - 17 - 24)
+    lines = [len(colours(gutter.copy(0, y, 70, 1))) > 1 for y in range(gutter.height())]
+    assert sum(lines) > len(lines) // 3
+    assert any(lines[-14:])
 
 
 def test_the_tip_of_a_mask_column_gives_a_position_to_the_token_that_has_it(
