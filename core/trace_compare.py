@@ -8,6 +8,7 @@ import numpy as np
 
 from core.arrays import BoolArray, FloatArray
 from core.compare import readable_of
+from core.outcome import Ok, PositionLimit, Refused
 from core.record import LayerRecord, StepRecord
 from core.tolerance import field_band, logits_band
 from core.trace import Trace, rows_as_read
@@ -193,12 +194,31 @@ def _heads_first(layer: LayerRecord, read_keys: FloatArray) -> FloatArray:
 
 def _words(a: object, b: object) -> tuple[str, str]:
     """Two different values in a few words; of long lists, the first item that differs."""
-    if max(len(str(a)), len(str(b))) <= _LONGEST_SHOWN:
-        return str(a), str(b)
+    said_a, said_b = _said(a), _said(b)
+    if max(len(said_a), len(said_b)) <= _LONGEST_SHOWN:
+        return said_a, said_b
     if not (isinstance(a, tuple) and isinstance(b, tuple)):
-        return f"{a!s:.{_LONGEST_SHOWN}}…", f"{b!s:.{_LONGEST_SHOWN}}…"
+        return f"{said_a:.{_LONGEST_SHOWN}}…", f"{said_b:.{_LONGEST_SHOWN}}…"
     left, right = cast("tuple[object, ...]", a), cast("tuple[object, ...]", b)
     for item, other in zip(left, right, strict=False):
         if item != other:
             return _words(item, other)
     return f"{len(left)} of them", f"{len(right)} of them"
+
+
+def _said(value: object) -> str:
+    """A value as a person reads it."""
+    match value:
+        case Ok():
+            return "accepted"
+        case Refused(needed, free):
+            return f"refused: needs {needed}, {free} free"
+        case PositionLimit(n_ctx):
+            return f"ended: the model has {n_ctx} positions"
+        case None:
+            return "none"
+        case tuple():
+            items = (_said(item) for item in cast("tuple[object, ...]", value))
+            return f"[{' '.join(items)}]"
+        case _:
+            return str(value)

@@ -159,7 +159,7 @@ def test_the_first_difference_is_told_with_both_sides(capsys):
     )
     status, lines = comparison(right, wrong, capsys)
     assert status == 0
-    assert lines[:3] == ["first difference: step 1, position_ids", "  A: (3,)", "  B: (0,)"]
+    assert lines[:3] == ["first difference: step 1, position_ids", "  A: [3]", "  B: [0]"]
 
 
 def test_layer_and_head_are_told_where_the_difference_has_them(capsys):

@@ -147,8 +147,8 @@ def test_other_tokens_come_before_all_that_follows_from_them(trace):
     assert difference is not None
     assert (difference.step, difference.field) == (0, "token_ids")
     assert (difference.left, difference.right) == (
-        "('prefill', (1, 2, 3))",
-        "('prefill', (1, 9, 3))",
+        "[prefill [1 2 3]]",
+        "[prefill [1 9 3]]",
     )
 
 
