@@ -43,6 +43,7 @@ class MainWindow(QMainWindow):
     first_painted = Signal()
     settled = Signal()
     _viewed = Signal(object)
+    _emptied = Signal()
 
     def __init__(
         self,
@@ -211,6 +212,7 @@ class MainWindow(QMainWindow):
         for dock in self.readout_docks:
             dock.selected.connect(control.select)
             self._viewed.connect(dock.show_view)
+            self._emptied.connect(dock.show_nothing)
 
     @Slot(object)
     def _on_ready(self, message: Ready) -> None:
@@ -269,11 +271,12 @@ class MainWindow(QMainWindow):
         self.step_bar.show_line(step_line(view, self.control.cursor.end))
 
     def _say_why_nothing(self) -> None:
-        """No step can be waited for any more: say so, in place of what was hoped for."""
+        """No step can be waited for any more: say so, and show no numbers of the run before."""
         situation = self.control.situation()
         reason = no_step(situation)
         if reason is not None and (situation.is_broken or not situation.is_starting):
             self.step_bar.say(reason)
+            self._emptied.emit()
 
     def _show_situation(self) -> None:
         situation = self.control.situation()

@@ -6,11 +6,11 @@ from typing import cast
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray
+from core.arrays import FloatArray
 from core.compare import readable_of
 from core.outcome import Ok, PositionLimit, Refused
 from core.record import LayerRecord, StepRecord
-from core.tolerance import field_band, logits_band
+from core.tolerance import field_band, gap, logits_band
 from core.trace import Trace, rows_as_read
 
 _LONGEST_SHOWN = 60
@@ -153,19 +153,12 @@ class _StepPair:
             return
         if band is None:
             band = max(field_band(self._dtype, array) for array in (a, b))
-        is_off = ~_is_close(a, b, band)
+        is_off = ~(gap(a.astype(np.float64), b.astype(np.float64)) <= band)
         if is_off.any():
             place = tuple(np.argwhere(is_off)[0].tolist())
             head = place[0] if has_heads else None
             left, right = (f"{array[place]:.6g} at {list(place)}" for array in (a, b))
             yield TraceDifference(self._step, layer, head, field, left, right)
-
-
-def _is_close(a: FloatArray, b: FloatArray, band: float) -> BoolArray:
-    """Where two arrays agree: within the band, or not finite in the same way."""
-    with np.errstate(invalid="ignore"):
-        gap = np.abs(a.astype(np.float64) - b.astype(np.float64))
-    return (gap <= band) | (a == b) | (np.isnan(a) & np.isnan(b))
 
 
 def _decided(record: StepRecord) -> Iterator[tuple[str, object]]:

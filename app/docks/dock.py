@@ -81,6 +81,12 @@ class ReadoutDock(Dock):
         if self._is_seen:
             self._show_pending()
 
+    @Slot()
+    def show_nothing(self) -> None:
+        """There is no step to show."""
+        self._pending = None
+        self.content.clear()
+
     @Slot(bool)
     def _on_visibility(self, is_seen: bool) -> None:  # noqa: FBT001  (a signal of Qt)
         self._is_seen = is_seen

@@ -32,18 +32,7 @@ class AttentionView(CanvasPanel):
 
     def __init__(self, theme: Theme) -> None:
         """Empty until there is something to show."""
-        self._attention = _AttentionCanvas(theme)
-        super().__init__(theme, self._attention)
-
-    def show_readout(self, readout: AttentionReadout) -> None:
-        """Draw it."""
-        self._attention.show_readout(readout)
-        self.say(readout.sentence)
-
-    def clear(self) -> None:
-        """Draw nothing."""
-        self._attention.show_readout(None)
-        self.say("")
+        super().__init__(theme, _AttentionCanvas(theme))
 
 
 class _AttentionCanvas(Canvas):

@@ -32,18 +32,7 @@ class CacheView(CanvasPanel):
 
     def __init__(self, theme: Theme) -> None:
         """Empty until there is something to show."""
-        self._cache = _CacheCanvas(theme)
-        super().__init__(theme, self._cache)
-
-    def show_readout(self, readout: CacheReadout) -> None:
-        """Draw it."""
-        self._cache.show_readout(readout)
-        self.say(readout.sentence)
-
-    def clear(self) -> None:
-        """Draw nothing."""
-        self._cache.show_readout(None)
-        self.say("")
+        super().__init__(theme, _CacheCanvas(theme))
 
 
 @dataclass(frozen=True, slots=True)

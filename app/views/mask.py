@@ -32,18 +32,7 @@ class MaskView(CanvasPanel):
 
     def __init__(self, theme: Theme) -> None:
         """Empty until there is something to show."""
-        self._mask = _MaskCanvas(theme)
-        super().__init__(theme, self._mask)
-
-    def show_readout(self, readout: MaskReadout) -> None:
-        """Draw it."""
-        self._mask.show_readout(readout)
-        self.say(readout.sentence)
-
-    def clear(self) -> None:
-        """Draw nothing."""
-        self._mask.show_readout(None)
-        self.say("")
+        super().__init__(theme, _MaskCanvas(theme))
 
 
 class _MaskCanvas(Canvas):

@@ -28,18 +28,7 @@ class TimelineView(CanvasPanel):
 
     def __init__(self, theme: Theme) -> None:
         """Empty until there is something to show."""
-        self._timeline = _TimelineCanvas(theme)
-        super().__init__(theme, self._timeline)
-
-    def show_readout(self, readout: TimelineReadout) -> None:
-        """Draw it."""
-        self._timeline.show_readout(readout)
-        self.say(readout.sentence)
-
-    def clear(self) -> None:
-        """Draw nothing."""
-        self._timeline.show_readout(None)
-        self.say("")
+        super().__init__(theme, _TimelineCanvas(theme))
 
 
 class _TimelineCanvas(Canvas):

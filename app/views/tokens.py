@@ -27,18 +27,7 @@ class TokensView(CanvasPanel):
 
     def __init__(self, theme: Theme) -> None:
         """Empty until there is something to show."""
-        self._tokens = _TokensCanvas(theme)
-        super().__init__(theme, self._tokens)
-
-    def show_readout(self, readout: TokensReadout) -> None:
-        """Draw it."""
-        self._tokens.show_readout(readout)
-        self.say(readout.sentence)
-
-    def clear(self) -> None:
-        """Draw nothing."""
-        self._tokens.show_readout(None)
-        self.say("")
+        super().__init__(theme, _TokensCanvas(theme))
 
 
 class _TokensCanvas(Canvas):

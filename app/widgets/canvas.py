@@ -1,6 +1,7 @@
 """A surface that draws itself, and answers what is under the mouse."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -44,6 +45,9 @@ class Canvas(QWidget):
     def sizeHint(self) -> QSize:
         """The height that shows everything well."""
         return QSize(_GOOD_WIDTH, self._good_height)
+
+    def show_readout(self, readout: Any) -> None:  # noqa: ANN401  (each draws one kind; None: none)
+        """Sub-classes keep it and draw it."""
 
     def draw(self, painter: QPainter) -> None:
         """Draw everything; the ground is painted already."""

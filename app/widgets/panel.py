@@ -1,5 +1,7 @@
 """A canvas with the sentence that says the same in words."""
 
+from typing import Protocol
+
 from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
@@ -8,8 +10,17 @@ from app.theme import Theme
 from app.widgets.canvas import Canvas
 
 
+class Readout(Protocol):
+    """What can be shown: each view draws one kind, and all say it in a sentence."""
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        ...
+
+
 class CanvasPanel(QWidget):
-    """Hands on what is chosen in its canvas."""
+    """Hands a readout to its canvas, and on what is chosen there."""
 
     selected = Signal(object)
 
@@ -40,6 +51,16 @@ class CanvasPanel(QWidget):
     def sentence(self) -> str:
         """What is said under the canvas, in full."""
         return self._full
+
+    def show_readout(self, readout: Readout) -> None:
+        """Draw it, and say it."""
+        self._canvas.show_readout(readout)
+        self.say(readout.sentence)
+
+    def clear(self) -> None:
+        """Draw and say nothing."""
+        self._canvas.show_readout(None)
+        self.say("")
 
     def say(self, sentence: str) -> None:
         """Put a sentence under the canvas, and into its description; an empty one hides it."""

@@ -263,7 +263,7 @@ class Recorder:
     def lost_sight(self) -> None:
         """See `Witness`."""
         for watch in self._watches:
-            watch.seen_rows = _NO_ROWS.copy()  # one each, since equal layers share an answer
+            watch.seen_rows = _NO_ROWS
 
     def forget_from(self, token_index: int) -> None:
         """See `Witness`."""

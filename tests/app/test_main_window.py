@@ -13,6 +13,7 @@ from app.main_window import FULL, SMALL, MainWindow
 from app.preferences import Preferences
 from app.run_control import RunControl
 from app.theme import LIGHT
+from core.errors import ModelError
 from core.selection import Selection
 from tests.app.fakes import FakeBackend, dock_spec
 
@@ -329,3 +330,14 @@ def test_a_trace_is_saved_under_the_name_that_was_given(desk, qtbot, monkeypatch
         desk.window.save_file()
     assert desk.backend.saved == [(tmp_path / "run.kvtrace", True)]
     assert desk.window.message_bar.text == f"saved as {tmp_path / 'run.kvtrace'}"
+
+
+def test_a_run_whose_first_step_fails_leaves_no_numbers_of_the_run_before(desk, qtbot):
+    def fail(step: int) -> None:
+        raise ModelError("no position 256")
+
+    assert all(dock.content.text() for dock in desk.docks)
+    desk.backend.before_step = fail
+    with qtbot.waitSignal(desk.control.rested):
+        desk.control.restart()
+    qtbot.waitUntil(lambda: not any(dock.content.text() for dock in desk.docks))

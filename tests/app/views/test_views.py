@@ -97,7 +97,7 @@ def shown(qtbot: QtBot) -> MakeView:
         qtbot.addWidget(widget)
         widget.resize(*size)
         if view is not None:
-            widget.show_readout(readout_of(view))  # pyright: ignore[reportAttributeAccessIssue]
+            widget.show_readout(readout_of(view))
         widget.show()
         return widget
 
@@ -188,7 +188,7 @@ def test_a_cleared_view_says_what_will_be_there(shown: MakeView, part: str) -> N
     empty = canvas_of(shown(part, None)).grab().toImage()
     widget = shown(part, view_of(PLAIN, 2))
     assert canvas_of(widget).grab().toImage() != empty
-    widget.clear()  # pyright: ignore[reportAttributeAccessIssue]
+    widget.clear()
     widget.layout().activate()
     assert canvas_of(widget).grab().toImage() == empty
     assert len(colours(empty)) > 2
