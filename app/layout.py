@@ -10,6 +10,7 @@ from app.docks.dock import Dock, ReadoutDock
 
 LOW_WINDOW_PX = 760
 SIDE_PX = 300
+RIGHT_PX = 330
 SETUP_PX = 244
 LOW_BOTTOM_PX = 84
 NO_LIMIT_PX = 16_777_215
@@ -29,14 +30,13 @@ def set_growth(panels: Sequence[Dock], docks: Sequence[ReadoutDock]) -> None:
 
 
 def arrange(window: QMainWindow, panels: Sequence[Dock], docks: Sequence[ReadoutDock]) -> None:
-    """Panels at the left, readouts beside them from top to bottom, the timeline below all.
+    """Panels at the left, readouts beside them from top to bottom and at the right, and one below.
 
     There is no central widget: one dock area is the whole window. In a low window the panels at
     the left stand behind one another.
     """
     window.setDockNestingEnabled(True)
-    centre = [dock for dock in docks if dock.spec.area == "centre"]
-    bottom = [dock for dock in docks if dock.spec.area == "bottom"]
+    centre, right, bottom = (_of_area(docks, area) for area in ("centre", "right", "bottom"))
     for dock in (*panels, *docks):
         window.addDockWidget(_AREA, dock)
         dock.setFloating(False)
@@ -44,7 +44,10 @@ def arrange(window: QMainWindow, panels: Sequence[Dock], docks: Sequence[Readout
     _work_out(window)  # a dock that is shown after it was given its place is given it too late
     _split(window, [panels[0], *bottom], _DOWN)
     _split(window, [panels[0], *centre[:1]], _ACROSS)
+    _split(window, [*centre[:1], *right[:1]], _ACROSS)
     _split(window, centre, _DOWN)
+    _split(window, right, _DOWN)
+    _tabify(window, docks)
     is_low = window.height() < LOW_WINDOW_PX
     if is_low:
         window.tabifyDockWidget(panels[0], panels[1])
@@ -54,8 +57,24 @@ def arrange(window: QMainWindow, panels: Sequence[Dock], docks: Sequence[Readout
     heights: dict[Dock, int] = {d: d.spec.height_px for d in docks if d.spec.height_px}
     heights[panels[0]] = SETUP_PX
     _size(window, dict.fromkeys(bottom, LOW_BOTTOM_PX) if is_low else heights)
-    widths = [SIDE_PX, window.width() - SIDE_PX]
-    window.resizeDocks([panels[0], *centre[:1]], widths, _ACROSS)
+    columns = [panels[0], *centre[:1], *right[:1]]
+    sides = [SIDE_PX, RIGHT_PX if right else 0]
+    widths = [SIDE_PX, window.width() - sum(sides), RIGHT_PX][: len(columns)]
+    window.resizeDocks(columns, widths, _ACROSS)
+
+
+def _of_area(docks: Sequence[ReadoutDock], area: str) -> list[ReadoutDock]:
+    """Docks with a place of their own there, from top to bottom."""
+    return [dock for dock in docks if dock.spec.area == area and dock.spec.tab_of is None]
+
+
+def _tabify(window: QMainWindow, docks: Sequence[ReadoutDock]) -> None:
+    """Those that stand behind another; the one in front stays in front."""
+    by_id = {dock.spec.id: dock for dock in docks}
+    for dock in docks:
+        if dock.spec.tab_of is not None:
+            window.tabifyDockWidget(by_id[dock.spec.tab_of], dock)
+            by_id[dock.spec.tab_of].raise_()
 
 
 def _split(window: QMainWindow, docks: Sequence[QDockWidget], way: Qt.Orientation) -> None:

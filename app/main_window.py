@@ -43,6 +43,7 @@ class MainWindow(QMainWindow):
     first_painted = Signal()
     settled = Signal()
     _viewed = Signal(object)
+    _pointed = Signal(object)
     _emptied = Signal()
 
     def __init__(
@@ -212,6 +213,8 @@ class MainWindow(QMainWindow):
         for dock in self.readout_docks:
             dock.selected.connect(control.select)
             self._viewed.connect(dock.show_view)
+            dock.pointed.connect(self._pointed)
+            self._pointed.connect(dock.show_pointed)
             self._emptied.connect(dock.show_nothing)
 
     @Slot(object)

@@ -19,6 +19,7 @@ from app.icons import icon
 from app.settings_panel import SettingsPanel
 from app.theme import Theme
 from core.readouts.run_view import RunView
+from core.selection import Selection
 
 
 class Dock(QDockWidget):
@@ -57,6 +58,7 @@ class ReadoutDock(Dock):
     """Shows one readout. While hidden it does nothing, and remembers the newest view only."""
 
     selected = Signal(object)
+    pointed = Signal(object)
 
     def __init__(self, spec: DockSpec, theme: Theme) -> None:
         """Builds the widget of a spec."""
@@ -68,6 +70,7 @@ class ReadoutDock(Dock):
         content.setMinimumHeight(spec.least_px)
         super().__init__(spec.id, spec.title, content, theme)
         content.selected.connect(self.selected)
+        content.pointed.connect(self.pointed)
         self.visibilityChanged.connect(self._on_visibility)
 
     @property
@@ -80,6 +83,12 @@ class ReadoutDock(Dock):
         self._pending = view
         if self._is_seen:
             self._show_pending()
+
+    @Slot(object)
+    def show_pointed(self, selection: Selection | None) -> None:
+        """Light up what the mouse is over, in whichever panel."""
+        if self._is_seen:
+            self.content.show_pointed(selection)
 
     @Slot()
     def show_nothing(self) -> None:

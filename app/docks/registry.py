@@ -17,7 +17,7 @@ from core.readouts.run_view import RunView
 from core.readouts.timeline import timeline_readout
 from core.readouts.tokens import tokens_readout
 
-Area = Literal["centre", "bottom"]
+Area = Literal["centre", "right", "bottom"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,13 @@ class DockSpec:
         id: its name in saved layouts.
         title: sentence case.
         area: where it stands at first.
+        tab_of: the dock that it stands behind, as a tab; None: it has a place of its own.
         height_px: its height at first; None: what the others leave.
         least_px: below this height its contents would be cut.
         readout: what is shown, from a view of the run.
-        build: makes the widget that shows it: `show_readout(readout)`, and a signal `selected`
-            that carries a Selection.
+        build: makes the widget that shows it: `show_readout(readout)`, `show_pointed(selection)`
+            for what the mouse is over in any view, `clear()`, and the signals `selected` (a
+            Selection) and `pointed` (a Selection, or None).
     """
 
     id: str
@@ -42,6 +44,7 @@ class DockSpec:
     least_px: int
     readout: Callable[[RunView], Any]
     build: Callable[[Theme], Any]
+    tab_of: str | None = None
 
 
 DOCKS: tuple[DockSpec, ...] = (

@@ -30,11 +30,14 @@ class Canvas(QWidget):
     """Sub-classes draw in `draw` and answer in `hit`; both in logical pixels."""
 
     picked = Signal(object)
+    pointed = Signal(object)
 
     def __init__(self, theme: Theme, name: str, least_height: int, good_height: int) -> None:
         """Takes the name that a screen reader says, the least height, and one that shows all."""
         super().__init__()
         self.theme = theme
+        self.pointed_at: Selection | None = None
+        self._mine: Selection | None = None
         self._good_height = good_height
         self.setAccessibleName(name)
         self.setMouseTracking(True)
@@ -48,6 +51,12 @@ class Canvas(QWidget):
 
     def show_readout(self, readout: Any) -> None:  # noqa: ANN401  (each draws one kind; None: none)
         """Sub-classes keep it and draw it."""
+
+    def show_pointed(self, selection: Selection | None) -> None:
+        """Light up what the mouse is over, here or in another view; None: nothing."""
+        if selection != self.pointed_at:
+            self.pointed_at = selection
+            self.update()
 
     def draw(self, painter: QPainter) -> None:
         """Draw everything; the ground is painted already."""
@@ -91,9 +100,20 @@ class Canvas(QWidget):
             self.picked.emit(found.selection)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Show by the mouse's shape what can be clicked."""
+        """Show by the mouse's shape what can be clicked, and tell what it is over."""
         found = self.hit(event.position())
+        self._tell_pointed(found.selection if found else None)
         can_click = found is not None and found.selection is not None
         self.setCursor(
             Qt.CursorShape.PointingHandCursor if can_click else Qt.CursorShape.ArrowCursor
         )
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """The mouse is over nothing here any more."""
+        super().leaveEvent(event)
+        self._tell_pointed(None)
+
+    def _tell_pointed(self, selection: Selection | None) -> None:
+        if selection != self._mine:
+            self._mine = selection
+            self.pointed.emit(selection)

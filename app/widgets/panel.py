@@ -2,12 +2,13 @@
 
 from typing import Protocol
 
-from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtCore import QRect, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from app.theme import Theme
 from app.widgets.canvas import Canvas
+from core.selection import Selection
 
 
 class Readout(Protocol):
@@ -23,6 +24,7 @@ class CanvasPanel(QWidget):
     """Hands a readout to its canvas, and on what is chosen there."""
 
     selected = Signal(object)
+    pointed = Signal(object)
 
     def __init__(self, theme: Theme, canvas: Canvas) -> None:
         """Takes the canvas."""
@@ -46,6 +48,7 @@ class CanvasPanel(QWidget):
         self.setFocusProxy(canvas)
         self.setAccessibleName(canvas.accessibleName())
         canvas.picked.connect(self.selected)
+        canvas.pointed.connect(self.pointed)
 
     @property
     def sentence(self) -> str:
@@ -56,6 +59,11 @@ class CanvasPanel(QWidget):
         """Draw it, and say it."""
         self._canvas.show_readout(readout)
         self.say(readout.sentence)
+
+    @Slot(object)
+    def show_pointed(self, selection: Selection | None) -> None:
+        """Light up what the mouse is over, in whichever view; None: nothing."""
+        self._canvas.show_pointed(selection)
 
     def clear(self) -> None:
         """Draw and say nothing."""

@@ -181,14 +181,19 @@ class Placeholder(QLabel):
     """A view that shows its readout as text."""
 
     selected = Signal(object)
+    pointed = Signal(object)
 
     def __init__(self, theme: object) -> None:
         super().__init__()
         self.shown: list[str] = []
+        self.pointed_at: object = None
 
     def show_readout(self, readout: str) -> None:
         self.shown.append(readout)
         self.setText(readout)
+
+    def show_pointed(self, selection: object) -> None:
+        self.pointed_at = selection
 
 
 def dock_spec(dock_id: str = "probe", area: Area = "centre") -> DockSpec:

@@ -113,6 +113,13 @@ def test_what_is_chosen_in_a_panel_is_looked_at_in_all(desk):
     assert [dock.content.text() for dock in desk.docks] == ["step 0"] * 3
 
 
+def test_what_the_mouse_is_over_in_one_panel_lights_up_in_all(desk):
+    desk.docks[0].content.pointed.emit(Selection(token_index=2))
+    assert [dock.content.pointed_at for dock in desk.docks] == [Selection(token_index=2)] * 3
+    desk.docks[0].content.pointed.emit(None)
+    assert [dock.content.pointed_at for dock in desk.docks] == [None] * 3
+
+
 def test_the_slider_goes_to_its_step_and_follows_the_cursor(desk):
     slider = desk.window.transport.findChild(QSlider)
     desk.do(lambda: slider.setValue(1))
