@@ -33,6 +33,8 @@ class Model:
         positions: its position scheme.
         blocks: its norm and MLP.
         no_bias: [1] zero, what scores start from where the scheme has no bias.
+        n_rep: query heads that read one key-value head.
+        scale: what the product of a query and a key is multiplied by.
     """
 
     config: ModelConfig
@@ -40,13 +42,23 @@ class Model:
     positions: Positions
     blocks: Blocks
     no_bias: Tensor
+    n_rep: int
+    scale: float
 
     @classmethod
     def of(cls, weights: Weights) -> "Model":
         """The model with these weights."""
         config = weights.config
         no_bias = weights.embedding.new_zeros(1)
-        return cls(config, weights, positions_of(weights), blocks_for(config), no_bias)
+        return cls(
+            config,
+            weights,
+            positions_of(weights),
+            blocks_for(config),
+            no_bias,
+            n_rep=config.n_rep,
+            scale=1.0 / math.sqrt(config.d_head),
+        )
 
 
 class LayerTensors(NamedTuple):
@@ -131,7 +143,7 @@ def run_layers(
         used_keys, scores, attention, mixed = _attend(model, prepared, seams, queries, read)
         output = linear(mixed, w.out_weight, w.out_bias)
         x = x + output
-        x = x + mlp(norm(x, w.mlp_norm_weight, w.mlp_norm_bias), w)
+        x.add_(mlp(norm(x, w.mlp_norm_weight, w.mlp_norm_bias), w))
         watcher.computed(
             layer,
             prepared.plan,
@@ -153,17 +165,28 @@ def _project(
     model: Model, plan: LayerPlan, seams: Seams, w: LayerWeights, normed: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Rotated queries [Hq, T, D] and the new rows [2, Hkv, T, D]."""
-    config = model.config
-    heads = linear(normed, w.qkv_weight, w.qkv_bias).view(len(normed), -1, config.d_head)
-    n_query, n_kv = config.n_heads, config.n_kv_heads
-    queries, new_rows = heads.transpose(0, 1).split_with_sizes([n_query, 2 * n_kv])
+    queries, new_rows = _by_head(model.config, linear(normed, w.qkv_weight, w.qkv_bias))
     queries = seams.rotate(model.positions, queries, plan.position_ids)
-    new_rows = new_rows.view(2, n_kv, -1, config.d_head)
     if plan.write_position_ids is not None:
         keys = new_rows[0]
         rotated = seams.rotate(model.positions, keys, plan.write_position_ids)
         if rotated is not keys:
             new_rows = torch.stack((rotated, new_rows[1]))
+    return queries, new_rows
+
+
+def _by_head(config: ModelConfig, qkv: Tensor) -> tuple[Tensor, Tensor]:
+    """Queries [Hq, T, D] and new rows [2, Hkv, T, D]: views of `qkv` [T, (Hq + 2 Hkv) D].
+
+    A row of `qkv` holds all query heads, then all key heads, then all value heads. Strides say it
+    in one call for each view; splitting, viewing and transposing take twice as many.
+    """
+    n_tokens, width = qkv.shape
+    n_query, n_kv, size = config.n_heads, config.n_kv_heads, config.d_head
+    queries = qkv.as_strided((n_query, n_tokens, size), (size, width, 1))
+    new_rows = qkv.as_strided(
+        (2, n_kv, n_tokens, size), (n_kv * size, size, width, 1), n_query * size
+    )
     return queries, new_rows
 
 
@@ -189,7 +212,7 @@ def _attend(
     model: Model, prepared: Prepared, seams: Seams, queries: Tensor, read: Tensor
 ) -> tuple[Tensor | None, Tensor, Tensor, Tensor]:
     """Used keys, scores [Hq, T, S], weights [Hq, T, S] and the mixed values [T, Hq · D]."""
-    n_rep, scale = model.config.n_rep, 1.0 / math.sqrt(model.config.d_head)
+    n_rep, scale = model.n_rep, model.scale
     read_keys, read_values = read[0], read[1]
     values = seams.repeat_kv(read_values, n_rep)
     read_at = prepared.plan.read_position_ids
@@ -197,7 +220,7 @@ def _attend(
         used_keys = None
         keys = seams.repeat_kv(read_keys, n_rep)
         start = model.no_bias if prepared.bias is None else prepared.bias
-        scores = torch.baddbmm(start, queries, keys.transpose(1, 2), alpha=scale)
+        scores = torch.baddbmm(start, queries, keys.mT, alpha=scale)
     else:
         used_keys = torch.stack([seams.rotate(model.positions, read_keys, ids) for ids in read_at])
         keys = seams.repeat_kv(used_keys, n_rep)

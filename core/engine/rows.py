@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,11 +14,23 @@ RowSelection = slice | Tensor
 
 def selection(rows: IntArray, device: torch.device) -> RowSelection:
     """The cheapest way to read `rows` in this order: a slice (no copy) where that is the same."""
-    first = int(rows[0]) if len(rows) else 0
-    is_run = bool((rows[1:] - rows[:-1] == 1).all())
-    if is_run:
+    if is_run(rows):
+        first = int(rows[0]) if len(rows) else 0
         return slice(first, first + len(rows))
     return torch.tensor(rows).to(device)
+
+
+def is_run(numbers: IntArray) -> bool:
+    """Whether each of `numbers` [n] is one more than the one before it."""
+    if len(numbers) == 0:
+        return True
+    first = int(numbers[0])
+    return are_same(numbers, np.arange(first, first + len(numbers)))
+
+
+def are_same(numbers: IntArray, others: IntArray) -> bool:
+    """Whether two lists of integers are equal; for short ones much faster than numpy's test."""
+    return numbers.dtype == others.dtype and numbers.tobytes() == others.tobytes()
 
 
 class LayerRows:
@@ -33,6 +46,7 @@ class LayerRows:
         self.n_rows = len(buffer)
         self.kv = buffer.permute(1, 2, 0, 3)
         self._buffer = buffer
+        self._keys_at, self._values_at = buffer.unsqueeze(3).unbind(1)  # [R, Hkv, 1, D] each
         self._borrowed: dict[int, tuple[Tensor, Tensor]] = {}
 
     def write(self, write_rows: IntArray, keys: Tensor, values: Tensor) -> None:
@@ -51,9 +65,8 @@ class LayerRows:
 
     def _write_one(self, row: int, keys: Tensor, values: Tensor) -> None:
         if row < self.n_rows:
-            place = self._buffer[row]
-            place[0].copy_(keys.select(1, 0))
-            place[1].copy_(values.select(1, 0))
+            self._keys_at[row].copy_(keys)
+            self._values_at[row].copy_(values)
 
     def _write_many(self, part: int, write_rows: IntArray, heads: Tensor) -> None:
         rows = torch.tensor(write_rows[: heads.shape[1]], device=heads.device)

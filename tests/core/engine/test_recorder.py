@@ -156,6 +156,36 @@ def test_one_changed_number_makes_a_row_no_token():
     assert _found(driven.read([2], [2], [0, 1, 2])) == [[0, 1, 2], [ABSENT, 1, 2]]
 
 
+@pytest.mark.parametrize("row", [0, 1, 2])
+@pytest.mark.parametrize("part", [0, 1], ids=["key", "value"])
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("bit", [0, 7, 31])
+def test_one_changed_bit_is_found_wherever_it_is(row, part, place, bit):
+    driven = Driven()
+    driven.read([0, 1, 2], [0, 1, 2], [0, 1, 2])
+    numbers = driven.store.layers[0].kv[part, 0, row].numpy().view(np.uint32)
+    numbers[place] ^= np.uint32(1 << bit)
+    layers = driven.read([3], [3], [0, 1, 2])
+    found = [0, 1, 2]
+    found[row] = ABSENT
+    assert _found(layers) == [found, [0, 1, 2]]
+
+
+def test_a_changed_row_is_found_where_reading_starts_in_the_middle():
+    driven = Driven()
+    driven.read([0, 1, 2], [0, 1, 2], [0, 1, 2])
+    driven.store.layers[1].kv[1, 0, 2, 1] += 1
+    assert _found(driven.read([3], [3], [1, 2, 3])) == [[1, 2, 3], [1, ABSENT, 3]]
+
+
+def test_a_row_overwritten_with_the_first_one_is_found_where_reading_starts_there():
+    driven = Driven()
+    driven.read([0, 1], [0, 1], [0, 1])
+    for rows in driven.store.layers:
+        rows.kv[:, :, 1] = rows.kv[:, :, 0]
+    assert _found(driven.read([2], [2], [1])) == [[0]] * 2
+
+
 def test_a_row_changed_between_two_reads_is_a_new_version():
     driven = Driven()
     driven.read([0, 1], [0, 1], [0, 1])
@@ -372,3 +402,12 @@ def test_live_rows_are_looked_at_where_a_step_did_not_read_them():
         spec_for("rope", policy="sinks", sinks=1, capacity=2, prompt_ids=(1, 2, 3, 4), faults=both)
     ).records[0]
     assert sinks.live[0].token_index.tolist() == [0, 3]
+
+
+def test_a_row_that_was_not_read_is_looked_at_even_if_as_many_others_were():
+    driven = Driven()
+    driven.read([0, 1], [0, 1], [0, 1])
+    driven.read([2], [2], [0, 1])
+    driven.store.layers[0].kv[:, :, 2] = 7
+    live = driven.live([1, 2])
+    assert [of.token_index.tolist() for of in live] == [[1, ABSENT], [1, 2]]

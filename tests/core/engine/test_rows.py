@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from core.arrays import as_ids
-from core.engine.rows import LayerRows, RowStore, selection
+from core.engine.rows import LayerRows, RowStore, are_same, is_run, selection
 
 CPU = torch.device("cpu")
 
@@ -30,6 +30,22 @@ def test_other_rows_are_read_in_the_order_asked_for(rows):
     buffer = _rows()
     buffer.kv.copy_(torch.randn(2, 2, 6, 3))
     assert torch.equal(buffer.read(selection(as_ids(rows), CPU)), buffer.kv[:, :, rows])
+
+
+@pytest.mark.parametrize("numbers", [[], [0], [7], [0, 1, 2], [4, 5]])
+def test_numbers_that_count_up_by_one_are_a_run(numbers):
+    assert is_run(as_ids(numbers))
+
+
+@pytest.mark.parametrize("numbers", [[0, 2], [1, 0], [3, 3], [0, 1, 3], [1, 2, 0]])
+def test_other_numbers_are_no_run(numbers):
+    assert not is_run(as_ids(numbers))
+
+
+@pytest.mark.parametrize("others", [[], [0, 1], [0, 1, 3], [2, 1, 0], [0, 1, 2, 3]])
+def test_lists_of_other_numbers_are_not_the_same(others):
+    assert are_same(as_ids([0, 1, 2]), as_ids([0, 1, 2]))
+    assert not are_same(as_ids([0, 1, 2]), as_ids(others))
 
 
 def test_rows_past_the_end_of_the_buffer_are_lost():
