@@ -68,6 +68,7 @@ def _options(parsed: argparse.Namespace) -> WindowOptions:
         faults=tuple(parsed.fault),
         step=parsed.step,
         theme=parsed.theme,
+        layout=parsed.layout,
         reset_layout=parsed.reset_layout,
         reset_settings=parsed.reset_settings,
     )

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QIcon, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
-from app.actions import ActionSpec, Shell
+from app.action_spec import ActionSpec, Shell
 from app.icons import icon
 from app.situation import Situation
 from app.theme import Theme
 
-MENUS = ("File", "Run", "View", "Window", "Help")
+MENUS = ("File", "Edit", "Run", "View", "Window", "Help")
 
 
 class ActionSet(QObject):
@@ -21,9 +21,22 @@ class ActionSet(QObject):
         """Make the actions; they act on `shell`."""
         super().__init__()
         self._specs = {spec.id: spec for spec in specs}
-        self._theme = theme
-        self._play_icons = {False: icon("play", theme), True: icon("pause", theme)}
+        self._shell = shell
+        self._play_icons: dict[bool, QIcon] = {}
         self.actions = {spec.id: self._made(spec, shell) for spec in self._specs.values()}
+        self.dress(theme)
+
+    def dress(self, theme: Theme) -> None:
+        """Draw the icons in the colours of a theme."""
+        self._play_icons = {False: icon("play", theme), True: icon("pause", theme)}
+        for action_id, spec in self._specs.items():
+            if spec.icon is not None:
+                self.actions[action_id].setIcon(icon(spec.icon, theme))
+
+    @property
+    def specs(self) -> tuple[ActionSpec, ...]:
+        """What the actions are made from, in the order of the menus."""
+        return tuple(self._specs.values())
 
     def update(self, situation: Situation) -> None:
         """Switch each action on, or off with its reason in the tooltip."""
@@ -31,13 +44,18 @@ class ActionSet(QObject):
             reason = spec.blocked(situation)
             self.actions[action_id].setEnabled(reason is None)
             self.actions[action_id].setToolTip(_tooltip(spec, reason))
+            if spec.words is not None:
+                self.actions[action_id].setText(spec.words(situation))
+            if spec.is_on is not None:
+                self.actions[action_id].setChecked(spec.is_on(self._shell))
         play = self.actions["play"]
         play.setText("Pause" if situation.is_playing else "Play")
         play.setIcon(self._play_icons[situation.is_playing])
 
     def fill(self, bar: QMenuBar) -> dict[str, QMenu]:
         """Make the menus; gives them by name."""
-        menus = {name: bar.addMenu(f"&{name}") for name in MENUS}
+        used = {spec.menu.partition("/")[0] for spec in self._specs.values()}
+        menus = {name: bar.addMenu(f"&{name}") for name in MENUS if name in used}
         for action_id, spec in self._specs.items():
             if spec.menu not in menus:
                 parent, _, name = spec.menu.partition("/")
@@ -51,8 +69,8 @@ class ActionSet(QObject):
         action = QAction(spec.text, self)
         action.setObjectName(f"action-{spec.id}")
         action.setShortcuts([QKeySequence(key) for key in (*spec.keys, *spec.soft_keys)])
-        if spec.icon is not None:
-            action.setIcon(icon(spec.icon, self._theme))
+        action.setData(spec.label)
+        action.setCheckable(spec.is_on is not None)
         action.triggered.connect(_caller(spec.run, shell))
         return action
 

@@ -50,11 +50,12 @@ def _rows() -> Iterator[tuple[dict[str, Any], Scenario]]:
 def _text(row: dict[str, Any], scenario: Scenario) -> str:
     """Two lines for a fault, one for its scenario."""
     then = script_words(scenario.then or (Decode(),) * scenario.steps) or "nothing more"
+    rest = f" ({scenario.rest!r} is forced after it)" if scenario.rest else ""
     return (
         f"{row['id']:<18}{row['title']}\n"
         f"{'':<18}seam {_names(row['seam'])}, tier {row['tier']}\n"
         f"{'':<18}shown by: model {scenario.model}, {scenario.policy}, capacity "
-        f"{scenario.capacity}, prompt {scenario.prompt!r}, then {then}\n"
+        f"{scenario.capacity}, prompt {scenario.prompt!r}{rest}, then {then}\n"
     )
 
 

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from core.faults.catalog import find_faults
-from core.spec import DTYPE_NAMES, POLICY_NAMES, FaultUse
+from core.spec import DTYPE_NAMES, KV_DTYPE_NAMES, POLICY_NAMES, FaultUse
 
 TENSORS = ("logits", "attention")
 _FAULT_FORM = re.compile(
@@ -51,6 +51,13 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=whole_number, metavar="S", help=f"of the sampling, default 0 {sampling}")
     add("--device", help="auto, cpu, cuda, cuda:N or mps (default: cpu)")
     add("--dtype", choices=DTYPE_NAMES, help="number type (default: float32)")
+    add("--kv-dtype", choices=KV_DTYPE_NAMES, help="narrower rows (default: as they are computed)")
+    add(
+        "--growable",
+        action="store_true",
+        default=None,
+        help="start with a small buffer and double it as needed (default: room for all rows)",
+    )
     add(
         "--trace", type=Path, metavar="FILE", help="write a full .kvtrace: all numbers of all steps"
     )

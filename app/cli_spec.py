@@ -32,6 +32,8 @@ _TAKEN_AS_THEY_ARE = (
     "top_p",
     "seed",
     "dtype",
+    "kv_dtype",
+    "growable",
 )
 
 

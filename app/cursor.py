@@ -1,13 +1,16 @@
 """The received part of a run, and the place in it that is looked at. Nothing is computed here."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.held_run import HeldRun
 from app.messages import CleanRecorded, Ended, Judged, Recorded, Started
 from core.outcome import EndReason
+from core.readouts.run_history import RunHistory
+from core.readouts.run_summary import RunSummary
 from core.readouts.run_view import RunView
 from core.record import StepRecord
 from core.selection import Selection
@@ -26,12 +29,11 @@ class Cursor(QObject):
         super().__init__(parent)
         self._started: Started | None = None
         self._spec: RunSpec | None = None
-        self._records: list[StepRecord] = []
-        self._clean: list[StepRecord] = []
-        self._verdicts: dict[int, StepVerdict] = {}
+        self._forget()
         self._selection = Selection()
         self._target: int | None = None
         self._end: EndReason | None = None
+        self._other_runs: tuple[RunSummary, ...] = ()
 
     @property
     def run(self) -> Started | None:
@@ -51,7 +53,7 @@ class Cursor(QObject):
     @property
     def records(self) -> Sequence[StepRecord]:
         """The steps received so far."""
-        return tuple(self._records)
+        return self._records
 
     @property
     def n_records(self) -> int:
@@ -76,8 +78,7 @@ class Cursor(QObject):
     @property
     def first_wrong(self) -> int | None:
         """The first step with a verdict that is wrong, as far as they are known."""
-        wrong = (step for step, verdict in self._verdicts.items() if verdict.is_wrong)
-        return min(wrong, default=None)
+        return self._first_wrong
 
     @property
     def n_verdicts(self) -> int:
@@ -92,11 +93,48 @@ class Cursor(QObject):
     def begin(self, started: Started, *, look_at: int | None) -> None:
         """Take up another run; `look_at` is the step to stop at, None: follow the newest."""
         self._started, self._spec = started, started.spec
-        self._records, self._clean, self._verdicts = [], [], {}
+        self._forget()
         self._target, self._end = look_at, None
         kept = Selection(layer=self._selection.layer, head=self._selection.head)
         self._selection = self._in_range(kept)
         self.run_changed.emit()
+
+    def held(self) -> HeldRun | None:
+        """The run as far as it was received; None: no step yet."""
+        if self._started is None or self._spec is None or not self._records:
+            return None
+        return HeldRun(
+            self._started,
+            self._spec,
+            self._records,
+            self._clean,
+            self._verdicts,
+            self._end,
+            self._selection,
+            self._history,
+            self._clean_history,
+        )
+
+    def take_up(self, held: HeldRun) -> None:
+        """Look at a run that was received before, at the place that it says."""
+        is_other = held.started.run_id != self.run_id
+        self._started, self._spec = held.started, held.spec
+        self._records, self._clean = held.records, held.clean
+        self._history, self._clean_history = held.history, held.clean_history
+        self._verdicts, self._end = held.verdicts, held.end
+        wrong = (step for step, verdict in held.verdicts.items() if verdict.is_wrong)
+        self._first_wrong = min(wrong, default=None)
+        self._target = None
+        step = min(held.selection.step, len(held.records) - 1)
+        self._selection = self._in_range(replace(held.selection, step=step))
+        if is_other:
+            self.run_changed.emit()
+        self.changed.emit()
+
+    def show_other_runs(self, runs: tuple[RunSummary, ...]) -> None:
+        """These are kept beside the one looked at."""
+        self._other_runs = runs
+        self.changed.emit()
 
     def add_records(self, message: Recorded) -> None:
         """Take the next steps; whoever looked at the newest step goes on doing so."""
@@ -104,7 +142,8 @@ class Cursor(QObject):
             return
         follows = self.is_at_newest or not self._records
         self._spec = message.spec
-        self._records.extend(message.records)
+        self._records = (*self._records, *message.records)
+        self._history.extend(message.records)
         if follows:
             self._look_at(self._stop_or_newest())
         self.changed.emit()
@@ -113,14 +152,19 @@ class Cursor(QObject):
     def add_clean(self, message: CleanRecorded) -> None:
         """Take the next steps of the run without faults."""
         if message.run_id == self.run_id:
-            self._clean.extend(message.records)
+            self._clean = (*self._clean, *message.records)
+            self._clean_history.extend(message.records)
             self.changed.emit()
 
     @Slot(object)
     def add_verdicts(self, message: Judged) -> None:
         """Take verdicts."""
         if message.run_id == self.run_id:
-            self._verdicts.update({verdict.step: verdict for verdict in message.verdicts})
+            new = {verdict.step: verdict for verdict in message.verdicts}
+            self._verdicts = MappingProxyType({**self._verdicts, **new})
+            wrong = [step for step, verdict in new.items() if verdict.is_wrong]
+            known = [] if self._first_wrong is None else [self._first_wrong]
+            self._first_wrong = min((*known, *wrong), default=None)
             self.changed.emit()
 
     def set_end(self, message: Ended) -> None:
@@ -154,12 +198,25 @@ class Cursor(QObject):
         return RunView(
             spec=self._spec,
             model=self._started.model,
-            records=tuple(self._records),
-            verdicts=MappingProxyType(dict(self._verdicts)),
-            clean=tuple(self._clean),
+            records=self._records,
+            verdicts=self._verdicts,
+            clean=self._clean,
             token_text=self._started.token_text,
             selection=self._selection,
+            history=self._history,
+            clean_history=self._clean_history,
+            run_number=self._started.run_id,
+            other_runs=self._other_runs,
         )
+
+    def _forget(self) -> None:
+        """No step yet. What views are made of is replaced when it grows, never changed."""
+        self._records: tuple[StepRecord, ...] = ()
+        self._clean: tuple[StepRecord, ...] = ()
+        self._verdicts: Mapping[int, StepVerdict] = MappingProxyType({})
+        self._first_wrong: int | None = None
+        self._history = RunHistory()
+        self._clean_history = RunHistory()
 
     def _in_range(self, selection: Selection) -> Selection:
         """The same, or the last layer and head where the model has fewer than that."""

@@ -1,10 +1,18 @@
 """What a person asks to be run: a run specification whose prompt is still a text."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from core.faults.fault import Scenario
-from core.spec import DTypeName, FaultUse, PolicyName, Prefill, Request, RunSpec
+from core.faults.fault import Scenario, forced_ids, with_prompt
+from core.spec import (
+    DTypeName,
+    FaultUse,
+    KvDTypeName,
+    PolicyName,
+    Prefill,
+    Request,
+    RunSpec,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +25,7 @@ class Draft:
         prompt_ids: its exact tokens where a trace gives them; None: the tokenizer reads `prompt`.
         steps: decode steps to plan; more can be asked for later.
         then: requests after the prefill; None: decode steps.
+        rest: text whose tokens are forced after the prompt's, unless `force_ids` says which.
         force_ids: the first generated tokens; None leaves one to the engine.
         policy: as in RunSpec, and so are all others.
     """
@@ -26,6 +35,7 @@ class Draft:
     prompt_ids: tuple[int, ...] | None = None
     steps: int = 0
     then: tuple[Request, ...] | None = None
+    rest: str = ""
     force_ids: tuple[int | None, ...] = ()
     policy: PolicyName = "refuse"
     capacity: int = 128
@@ -39,6 +49,9 @@ class Draft:
     seed: int = 0
     device: str = "cpu"
     dtype: DTypeName = "float32"
+    n_pad: int = 0
+    kv_dtype: KvDTypeName | None = None
+    growable: bool = False
 
     @classmethod
     def of_scenario(cls, scenario: Scenario, faults: tuple[str, ...] = ()) -> "Draft":
@@ -48,8 +61,14 @@ class Draft:
             prompt=scenario.prompt,
             steps=0 if scenario.then is not None else scenario.steps,
             then=scenario.then,
+            rest=scenario.rest,
             policy=scenario.policy,
             capacity=scenario.capacity,
+            sinks=scenario.sinks,
+            chunk=scenario.chunk,
+            n_pad=scenario.n_pad,
+            kv_dtype=scenario.kv_dtype,
+            growable=scenario.growable,
             faults=tuple(FaultUse(fault_id) for fault_id in faults),
         )
 
@@ -77,7 +96,23 @@ class Draft:
             seed=spec.seed,
             device=spec.device,
             dtype=spec.dtype,
+            n_pad=first.n_pad if isinstance(first, Prefill) else 0,
+            kv_dtype=spec.kv_dtype,
+            growable=spec.growable,
         )
+
+    def with_text(self, model: str, prompt: str) -> "Draft":
+        """The same for another model or prompt: exact tokens, read or forced, are void with it."""
+        if (model, prompt) == (self.model, self.prompt):
+            return self
+        rest = self.rest if prompt == self.prompt else ""
+        changed = replace(self, model=model, prompt=prompt, rest=rest)
+        return replace(changed, prompt_ids=None, force_ids=())
+
+    def _requests(self, ids: tuple[int, ...]) -> tuple[Request, ...] | None:
+        if self.then is None:
+            return None
+        return (Prefill(ids, self.n_pad), *with_prompt(self.then, ids))
 
     def spec(self, encode: Callable[[str], tuple[int, ...]]) -> RunSpec:
         """The run specification.
@@ -86,6 +121,9 @@ class Draft:
             SpecError: a setting that cannot be used; the message says what would do.
         """
         ids = encode(self.prompt) if self.prompt_ids is None else self.prompt_ids
+        forced = self.force_ids
+        if self.rest and not forced:
+            forced = forced_ids(encode, ids, self.prompt + self.rest)
         return RunSpec(
             model=self.model,
             prompt_ids=ids,
@@ -96,12 +134,14 @@ class Draft:
             reassign_positions=self.reassign_positions,
             chunk=self.chunk,
             faults=self.faults,
-            force_ids=self.force_ids,
+            force_ids=forced,
             temperature=self.temperature,
             top_k=self.top_k,
             top_p=self.top_p,
             seed=self.seed,
             device=self.device,
             dtype=self.dtype,
-            requests=None if self.then is None else (Prefill(ids), *self.then),
+            kv_dtype=self.kv_dtype,
+            growable=self.growable,
+            requests=self._requests(ids),
         )

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QThread, Signal, Slot
 from app.backend import Backend
 from app.draft import Draft
 from app.garbage import Garbage
-from app.messages import Advance, Save, Start
+from app.messages import Advance, Again, Save, Start
 from app.worker import Worker
 from core.tracefile import OpenedTrace
 
@@ -20,7 +20,7 @@ class EngineHandle(QObject):
     _load_asked = Signal()
     _start_asked = Signal(object)
     _advance_asked = Signal(object)
-    _judge_asked = Signal(int)
+    _judge_asked = Signal(object)
     _open_asked = Signal(object)
     _save_asked = Signal(object)
 
@@ -48,29 +48,37 @@ class EngineHandle(QObject):
         """Make the engine, in its thread; `worker.ready` follows."""
         self._load_asked.emit()
 
+    def new_run_id(self) -> int:
+        """A number for a run that comes from elsewhere than `start`."""
+        self._last_run_id += 1
+        return self._last_run_id
+
     def start(self, draft: Draft, n_records: int | None, opened: OpenedTrace | None = None) -> int:
         """Begin another run and make its first steps; gives the number of the run."""
         self.cancel()
-        self._last_run_id += 1
-        event = self._new_event()
-        self._start_asked.emit(Start(self._last_run_id, draft, n_records, event, opened))
-        return self._last_run_id
+        run_id = self.new_run_id()
+        self._start_asked.emit(Start(run_id, draft, n_records, self._new_event(), opened))
+        return run_id
 
-    def advance(self, run_id: int, n: int, judge_every: int) -> None:
-        """Ask for `n` more steps of a run."""
-        self._advance_asked.emit(Advance(run_id, n, judge_every, self._new_event()))
+    def again(self, run_id: int, draft: Draft, n_records: int) -> Again:
+        """Names a run, and how to make it again where the engine has another one open."""
+        return Again(run_id, draft, n_records, self._new_event())
 
-    def judge_rest(self, run_id: int) -> None:
+    def advance(self, run: Again, n: int, judge_every: int) -> None:
+        """Ask for `n` more steps of a run; 0: make it ready to go on."""
+        self._advance_asked.emit(Advance(run, n, judge_every))
+
+    def judge_rest(self, run: Again) -> None:
         """Ask for the verdicts that are still due."""
-        self._judge_asked.emit(run_id)
+        self._judge_asked.emit(run)
 
     def open_trace(self, path: Path) -> None:
         """Read a trace file; `worker.opened` follows."""
         self._open_asked.emit(path)
 
-    def save_trace(self, run_id: int, path: Path, *, full: bool) -> None:
+    def save_trace(self, run: Again, path: Path, *, full: bool) -> None:
         """Write a run to a file; `worker.said` follows."""
-        self._save_asked.emit(Save(run_id, path, full))
+        self._save_asked.emit(Save(run, path, full))
 
     def cancel(self) -> None:
         """Stop everything asked so far after the step in progress."""

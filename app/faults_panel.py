@@ -1,6 +1,9 @@
 """The list of faults to switch on."""
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from collections.abc import Iterator
+
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -8,12 +11,13 @@ from PySide6.QtWidgets import (
     QListView,
     QListWidget,
     QListWidgetItem,
+    QMenu,
     QPushButton,
     QVBoxLayout,
     QWidget,
 )
 
-from app.theme import Theme, complaint_style, quiet_choice, tick_box_style
+from app.theme import Theme, complaint_style, quiet_choice, restyle, tick_box_style
 from core.faults.catalog import COMBINATIONS, FAULTS
 
 ID = Qt.ItemDataRole.UserRole
@@ -22,6 +26,9 @@ COMBINATION_WORDS = {
     "both-bugs": "Both bugs at once",
     "interview-class": "The interview's cache class",
 }
+TIER_WORDS = {"A": "Met most often", "B": "Met less often"}
+COMBINED = "Together"
+FROM_HERE = "From this step on"
 
 
 class FaultsPanel(QWidget):
@@ -29,39 +36,60 @@ class FaultsPanel(QWidget):
 
     ticked = Signal(object)
     scenario_wanted = Signal(str)
+    from_here_wanted = Signal(str)
 
     def __init__(self, theme: Theme) -> None:
         """All off."""
         super().__init__()
-        self._theme = theme
         self._search = QLineEdit()
         self._search.setPlaceholderText("Search faults")
         self._search.setAccessibleName("Search faults")
         self._search.setClearButtonEnabled(True)
         self._search.textChanged.connect(self._filter)
         self._list = self._make_list()
-        self._items = {
-            fault_id: self._add(fault_id, *words) for fault_id, words in _all_words().items()
-        }
+        self._items: dict[str, QListWidgetItem] = {}
+        self._groups: list[tuple[QListWidgetItem, list[QListWidgetItem]]] = []
+        for heading, faults in _groups():
+            self._add_group(heading, faults)
         self._about = QLabel()
         self._about.setWordWrap(True)
-        self._about.setFont(theme.sans(px=theme.small_px))
         self._error = QLabel()
         self._error.setWordWrap(True)
-        self._error.setStyleSheet(complaint_style(theme))
         self._error.hide()
         self._load = QPushButton("Show it")
         self._load.setToolTip("Load the scenario that shows this fault")
         self._load.clicked.connect(self._want_scenario)
         self._lay_out()
+        self.dress(theme)
         self._list.itemChanged.connect(self._on_tick)
         self._list.currentItemChanged.connect(self._show_current)
-        self._list.setCurrentRow(0)
+        self._list.customContextMenuRequested.connect(self._open_menu)
+        self._list.setCurrentItem(next(iter(self._items.values())))
 
     @property
     def ids(self) -> tuple[str, ...]:
         """Faults that are on, in the order of the list."""
         return tuple(fault.id for fault in FAULTS if self._is_on(fault.id))
+
+    def dress(self, theme: Theme) -> None:
+        """Show in another theme."""
+        rows = f"QListWidget::item {{ min-height: {theme.target_px}px; }}"
+        restyle(self._list, tick_box_style(theme) + rows, quiet_choice(theme))
+        self._list.setFont(theme.sans())
+        self._about.setFont(theme.sans(px=theme.small_px))
+        restyle(self._error, complaint_style(theme))
+        with QSignalBlocker(self._list):
+            for heading, _ in self._groups:
+                heading.setFont(theme.sans(px=theme.small_px, is_bold=True))
+                heading.setForeground(theme.dim)
+        layout = self.layout()
+        if layout is not None:
+            layout.setContentsMargins(*(theme.margin_px,) * 4)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The fault that is looked at stays in sight."""
+        super().resizeEvent(event)
+        self._list.scrollToItem(self._list.currentItem())
 
     def show_faults(self, ids: tuple[str, ...]) -> None:
         """Tick these; it does not answer. A combination stands for its members."""
@@ -84,6 +112,18 @@ class FaultsPanel(QWidget):
         self._error.clear()
         self._error.hide()
 
+    def menu_of(self, fault_id: str) -> QMenu:
+        """What can be done with a fault beside ticking it."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        show = menu.addAction("Show it", lambda: self.scenario_wanted.emit(fault_id))
+        show.setToolTip("Load the scenario that shows this fault")
+        if fault_id not in COMBINATIONS:
+            branch = menu.addAction(FROM_HERE, lambda: self.from_here_wanted.emit(fault_id))
+            branch.setToolTip("Keep the steps before the one looked at; the fault acts from it on")
+        return menu
+
     def _make_list(self) -> QListWidget:
         made = QListWidget()
         made.setAccessibleName("Faults")
@@ -91,23 +131,27 @@ class FaultsPanel(QWidget):
         made.setResizeMode(QListView.ResizeMode.Adjust)
         made.setTextElideMode(Qt.TextElideMode.ElideNone)
         made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        made.setSpacing(1)
-        made.setPalette(quiet_choice(self._theme))
-        made.setStyleSheet(tick_box_style(self._theme))
+        made.setSpacing(0)
+        made.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         return made
 
-    def _add(self, fault_id: str, title: str, about: str) -> QListWidgetItem:
-        item = QListWidgetItem(title, self._list)
-        item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-        item.setCheckState(Qt.CheckState.Unchecked)
-        item.setData(ID, fault_id)
-        item.setData(TEXT, about)
-        item.setToolTip(f"{fault_id}\n{title}\n{about}")
-        return item
+    def _add_group(self, words: str, faults: list[tuple[str, str, str]]) -> None:
+        heading = QListWidgetItem(words, self._list)
+        heading.setFlags(Qt.ItemFlag.NoItemFlags)
+        items: list[QListWidgetItem] = []
+        for fault_id, title, about in faults:
+            item = QListWidgetItem(title, self._list)
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            item.setCheckState(Qt.CheckState.Unchecked)
+            item.setData(ID, fault_id)
+            item.setData(TEXT, about)
+            item.setToolTip(f"{fault_id}\n{title}\n{about}")
+            self._items[fault_id] = item
+            items.append(item)
+        self._groups.append((heading, items))
 
     def _lay_out(self) -> None:
         column = QVBoxLayout(self)
-        column.setContentsMargins(*(self._theme.margin_px,) * 4)
         column.setSpacing(4)
         column.addWidget(self._search)
         column.addWidget(self._list, 1)
@@ -142,9 +186,11 @@ class FaultsPanel(QWidget):
     @Slot(str)
     def _filter(self, text: str) -> None:
         words = text.casefold().split()
-        for item in self._items.values():
-            searched = item.toolTip().casefold()
-            item.setHidden(not all(word in searched for word in words))
+        for heading, items in self._groups:
+            for item in items:
+                searched = item.toolTip().casefold()
+                item.setHidden(not all(word in searched for word in words))
+            heading.setHidden(all(item.isHidden() for item in items))
 
     @Slot()
     def _show_current(self) -> None:
@@ -158,10 +204,18 @@ class FaultsPanel(QWidget):
         if item is not None:
             self.scenario_wanted.emit(item.data(ID))
 
+    @Slot(QPoint)
+    def _open_menu(self, at: QPoint) -> None:
+        item = self._list.itemAt(at)
+        if item is not None and item.data(ID):
+            self.menu_of(item.data(ID)).popup(self._list.viewport().mapToGlobal(at))
 
-def _all_words() -> dict[str, tuple[str, str]]:
-    """Title and symptom of every fault and combination, by id."""
-    words = {fault.id: (fault.title, fault.symptom) for fault in FAULTS}
-    for fault_id, members in COMBINATIONS.items():
-        words[fault_id] = (COMBINATION_WORDS.get(fault_id, fault_id), " + ".join(members))
-    return words
+
+def _groups() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
+    """Heading, then id, title and symptom of each fault under it."""
+    for tier, words in TIER_WORDS.items():
+        faults = [(f.id, f.title, f.symptom) for f in FAULTS if f.tier == tier]
+        if faults:
+            yield words, faults
+    named = COMBINATION_WORDS
+    yield COMBINED, [(i, named.get(i, i), " + ".join(ids)) for i, ids in COMBINATIONS.items()]

@@ -1,10 +1,13 @@
 """Keeps Python's cycle collector to the thread of the window."""
 
 import gc
+import time
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
 INTERVAL_MS = 1000
+REST_SHARE = 200
+"""After looking at all objects there is a rest so many times as long."""
 
 
 class Garbage(QObject):
@@ -21,6 +24,7 @@ class Garbage(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(INTERVAL_MS)
         self._timer.timeout.connect(self.collect)
+        self._rests_until = 0.0
 
     def start(self) -> None:
         """From now on, collect here only."""
@@ -39,8 +43,18 @@ class Garbage(QObject):
 
     @Slot()
     def collect(self) -> None:
-        """Collect the oldest generation that is due, as Python itself would."""
+        """Collect the oldest generation that is due.
+
+        The oldest of all holds the records of a long run: looking at each of them holds the
+        window up, and what it is for, circles that have grown old, are few.
+        """
         counts, limits = gc.get_count(), gc.get_threshold()
-        due = [at for at in range(len(counts)) if 0 < limits[at] < counts[at]]
-        if due:
-            gc.collect(due[-1])
+        due = max((at for at, n in enumerate(counts) if 0 < limits[at] < n), default=None)
+        oldest, begun = len(counts) - 1, time.monotonic()
+        if due == oldest and begun < self._rests_until:
+            due = oldest - 1
+        if due is not None:
+            gc.collect(due)
+        if due == oldest:
+            ended = time.monotonic()
+            self._rests_until = ended + REST_SHARE * (ended - begun)

@@ -1,40 +1,59 @@
-"""Lays the panels out and joins them to the run; no logic of its own."""
+"""Lays the panels out and joins them to the run; no logic of its own.
+
+More than 300 lines, because every panel is made, joined and dressed in one place; what can stand
+alone has files of its own: `frame`, `layouts`, `looks`, `files`, `aids`, `lesson_links`.
+"""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QPaintEvent, QPalette, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QLabel, QMainWindow, QMessageBox, QToolBar, QWidget
+from PySide6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QMainWindow, QTabWidget
 
-from app.about import about_box
 from app.action_set import ActionSet
 from app.actions import ACTIONS
+from app.aids import Aids
 from app.docks.dock import Dock, FormScroll, ReadoutDock
 from app.docks.registry import DockSpec
 from app.draft import Draft
 from app.faults_panel import FaultsPanel
+from app.files import Files, dropped_trace
+from app.frame import add_bar, add_menus, panel_actions
 from app.icons import icon
-from app.layout import arrange, set_growth
+from app.last_used import LastUsed
+from app.layout import SETUP_PX
+from app.layouts import Layouts
+from app.lesson_links import LessonLinks
+from app.looks import Looks
 from app.message_bar import MessageBar
 from app.messages import Failed, Ready
 from app.notice import Notice
-from app.preferences import Preferences, layout_version
+from app.preferences import Preferences
 from app.reasons import STARTING, no_step
 from app.run_control import RunControl
 from app.settings_panel import SettingsPanel
+from app.status_line import StatusLine, place
 from app.step_line import step_line
 from app.theme import Theme
 from app.transport import StepBar, TransportBar
+from app.widgets.slot_panel import share_scroll
+from core.lessons import Show
+from core.readouts.pointed import pointed_words
 from core.readouts.run_view import RunView
+from core.readouts.work import work_readout
+from core.selection import Selection
 
 LEAST_SIZE = (1024, 640)
 FIRST_SIZE = QSize(1440, 900)
 FRAME_SIZE = QSize(16, 48)
-SUFFIX = ".kvtrace"
-TRACES = f"Traces (*{SUFFIX})"
-SMALL = f"Small: made again on opening (*{SUFFIX})"
-FULL = f"Full: with every number (*{SUFFIX})"
 
 
 class MainWindow(QMainWindow):
@@ -56,50 +75,66 @@ class MainWindow(QMainWindow):
         """Build every panel and join it to `control`."""
         super().__init__()
         self.control = control
-        self._theme = theme
         self._preferences = preferences
-        self._is_painted = False
-        self.setWindowTitle("kvscope")
-        self.setWindowIcon(icon("kvscope", theme))
-        self.setMinimumSize(*LEAST_SIZE)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.actions_by_id = ActionSet(ACTIONS, self, theme)
+        self._is_painted = self._is_arranged = False
+        self.looks = Looks(theme, preferences, self)
+        self.aids = Aids(self, control)
+        self.links = LessonLinks(control, self)
+        theme = self.looks.theme
         self.setup = SettingsPanel(theme)
         self.faults = FaultsPanel(theme)
+        self.panels = self._make_panels(theme)
+        self.readout_docks = tuple(ReadoutDock(spec, theme) for spec in dock_specs)
+        share_scroll(dock.content for dock in self.readout_docks)
+        self.files = Files(self, control, preferences, LastUsed(self.docks, self).view)
+        self.layouts = Layouts(self, self.docks, self.looks, preferences)
+        self.actions_by_id = ActionSet(ACTIONS, self, theme)
         self.transport = TransportBar(self.actions_by_id.actions, theme)
         self.step_bar = StepBar(theme)
+        self.status = StatusLine(theme)
         self.message_bar = MessageBar(theme, self)
-        self._engine_state = QLabel(f"{STARTING}…")
-        self._engine_state.setForegroundRole(QPalette.ColorRole.PlaceholderText)
-        self._engine_state.setContentsMargins(0, 0, theme.margin_px, 0)
-        self.panels = self._make_panels()
-        self.readout_docks = tuple(ReadoutDock(spec, theme) for spec in dock_specs)
         self._refresh_timer = QTimer(self)
         self._refresh_timer.setSingleShot(True)
-        self._make_bars()
-        self._make_menus()
+        self._build()
         self._connect()
-        self._restore()
         self._show_draft(control.draft)
         self.step_bar.say(f"{STARTING}…")
+        self.status.show_engine(f"{STARTING}…")
         self._show_situation()
+
+    @property
+    def docks(self) -> tuple[Dock, ...]:
+        """Every panel."""
+        return (*self.panels, *self.readout_docks)
+
+    def dock(self, dock_id: str) -> Dock | None:
+        """The panel of a name; None: there is none."""
+        return next((dock for dock in self.docks if dock.id == dock_id), None)
+
+    # What Qt tells.
 
     def showEvent(self, event: QShowEvent) -> None:
         """The heights of the panels can be shared only once the window has its own."""
         super().showEvent(event)
         if not self._is_arranged:
             self._is_arranged = True
-            self.reset_layout()
+            self.layouts.restore()
+        if self._refresh_timer.isActive():
+            self._refresh_timer.stop()
+            self._refresh()  # what is there already is in the first picture
         self.setFocus()  # no control has it at first, so that plain keys are shortcuts
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The message keeps its corner."""
+        """The message keeps its corner; the panels may need another arrangement."""
         super().resizeEvent(event)
         self._place_message()
+        self._place_status(self.statusBar().isHidden())
+        self.layouts.size_changed()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout; whoever made the window ends the run."""
-        self._preferences.keep_window(self.saveGeometry(), self.saveState(layout_version()))
+        self._preferences.keep_geometry(self.saveGeometry())
+        self.layouts.keep()
         self._preferences.save()
         super().closeEvent(event)
 
@@ -110,88 +145,58 @@ class MainWindow(QMainWindow):
             self._is_painted = True
             self.first_painted.emit()
 
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """A trace can be dropped."""
+        if dropped_trace(event.mimeData()) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the trace that was dropped."""
+        path = dropped_trace(event.mimeData())
+        if path is not None:
+            event.acceptProposedAction()
+            self.files.open_path(path)
+
+    # What can be asked.
+
     @Slot(object)
     def show_notice(self, notice: Notice) -> None:
         """Show a line above the panels."""
         self.message_bar.show_notice(notice)
         self._place_message()
 
-    @Slot()
-    def reset_layout(self) -> None:
-        """Arrange the panels as at the first start."""
-        arrange(self, self.panels, self.readout_docks)
-
-    def open_file(self) -> None:
-        """Ask for a trace and open it."""
-        path, _ = QFileDialog.getOpenFileName(self, "Open trace", "", TRACES)
-        if path:
-            self.control.open_trace(Path(path))
-
-    def save_file(self) -> None:
-        """Ask for a place and save the run there."""
-        path, kind = QFileDialog.getSaveFileName(self, "Save trace", "", f"{SMALL};;{FULL}")
-        if not path:
-            return
-        # The dialog asks about the name as it was typed. Not every desktop's dialog completes it
-        # before that, so about the completed one the window asks.
-        named = Path(path) if path.endswith(SUFFIX) else Path(path + SUFFIX)
-        if named == Path(path) or not named.exists() or self._may_replace(named):
-            self.control.save_trace(named, full=kind == FULL)
-
-    def show_about(self) -> None:
-        """Say what this program is, in a window that blocks nothing."""
-        about_box(self).show()
-
     def leave(self) -> None:
         """Close the window."""
         self.close()
 
-    def _make_panels(self) -> tuple[Dock, ...]:
-        setup = Dock("setup", "Setup", FormScroll(self.setup), self._theme)
-        faults = Dock("faults", "Faults", self.faults, self._theme)
-        return setup, faults
+    # Making it.
 
-    def _make_bars(self) -> None:
-        for name, content in (("Transport", self.transport), ("Step", self.step_bar)):
-            self._add_bar(name, content)
-        self.menuBar().setCornerWidget(self._engine_state)
+    def _make_panels(self, theme: Theme) -> tuple[Dock, ...]:
+        form = FormScroll(self.setup)
+        setup = Dock("setup", "Setup", form, theme, height_px=SETUP_PX)
+        return setup, Dock("faults", "Faults", self.faults, theme)
 
-    def _add_bar(self, name: str, content: QWidget) -> None:
-        bar = QToolBar(name)
-        bar.addWidget(content)
-        bar.setObjectName(f"bar-{name.lower()}")
-        bar.setMovable(False)
-        bar.toggleViewAction().setVisible(False)
-        self.addToolBar(bar)
-        self.addToolBarBreak()
-
-    def _may_replace(self, path: Path) -> bool:
-        question = f"{path.name} is there already. Replace it?"
-        answer = QMessageBox.question(self, "Save trace", question)
-        return answer == QMessageBox.StandardButton.Yes
-
-    def _place_message(self) -> None:
-        margin_px = self._theme.margin_px
-        self.message_bar.place(self.width() - margin_px, self.height() - self._theme.target_px)
-
-    def _make_menus(self) -> None:
-        self.menus = self.actions_by_id.fill(self.menuBar())
-        for action in self.actions_by_id.actions.values():
-            self.addAction(action)
-        for dock in (*self.panels, *self.readout_docks):
-            self.menus["View"].addAction(dock.toggleViewAction())
-
-    def _restore(self) -> None:
-        """Take the size and arrangement back; a layout of another version is left aside."""
-        set_growth(self.panels, self.readout_docks)
-        arrange(self, self.panels, self.readout_docks)
+    def _build(self) -> None:
+        self.setWindowTitle("kvscope")
+        self.setMinimumSize(*LEAST_SIZE)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAcceptDrops(True)
+        self.setDocumentMode(True)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        self.setWindowIcon(icon("kvscope", self.looks.theme))
+        add_bar(self, "Transport", self.transport)
+        add_bar(self, "Step", self.step_bar)
+        self.menus = add_menus(self, self.actions_by_id, self.docks, self.files)
+        self.aids.offer(self.actions_by_id.specs, self._commands)
         if self._preferences.geometry.isEmpty():
             self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize() - FRAME_SIZE))
         else:
             self.restoreGeometry(self._preferences.geometry)
-        self._is_arranged = self.restoreState(self._preferences.layout, layout_version())
+        self.layouts.bars_lowered.connect(self._place_status)
+        self.layouts.reset()
 
-    # What the run tells.
+    def _commands(self) -> list[QAction]:
+        return [*self.actions_by_id.actions.values(), *panel_actions(self.docks)]
 
     def _connect(self) -> None:
         control = self.control
@@ -202,30 +207,68 @@ class MainWindow(QMainWindow):
         control.run_started.connect(self._on_run_started)
         control.stepped.connect(self.message_bar.clear_passing)
         control.misfit.connect(self._on_misfit)
-        control.noticed.connect(self.show_notice)
+        for source in (control, self.files):
+            source.noticed.connect(self.show_notice)
         self._refresh_timer.timeout.connect(self._refresh)
         self.setup.edited.connect(control.set_up)
         self.faults.ticked.connect(control.set_faults)
         self.faults.scenario_wanted.connect(control.show_fault)
+        self.faults.from_here_wanted.connect(control.set_fault_from_here)
         self.transport.step_wanted.connect(control.go_to)
         self.transport.speed_wanted.connect(control.player.set_speed)
+        self.status.stop_wanted.connect(control.stop)
+        self.looks.changed.connect(self._dress)
+        self.layouts.changed.connect(self._refresh_soon)
         self._viewed.connect(self._show_line)
+        self._pointed.connect(self._say_pointed)
+        for dock in self.docks:
+            dock.picture_wanted.connect(self._on_picture_wanted)
         for dock in self.readout_docks:
             dock.selected.connect(control.select)
+            dock.link_wanted.connect(self.follow)
+            dock.run_wanted.connect(control.look_at_run)
+            dock.token_forced.connect(control.force_token)
             self._viewed.connect(dock.show_view)
             dock.pointed.connect(self._pointed)
             self._pointed.connect(dock.show_pointed)
             self._emptied.connect(dock.show_nothing)
 
+    # Looks.
+
+    @Slot(object)
+    def _dress(self, theme: Theme) -> None:
+        """Show everything in another theme; nothing that is shown is lost."""
+        self.setWindowIcon(icon("kvscope", theme))
+        parts = (self.setup, self.faults, self.transport, self.step_bar, self.status)
+        for part in (*parts, self.message_bar, self.actions_by_id, *self.docks):
+            part.dress(theme)
+        self._place_message()
+        self._refresh_soon()
+        self.layouts.follow_size()
+
+    @Slot(bool)
+    def _place_status(self, is_low: bool) -> None:  # noqa: FBT001  (a signal)
+        place(self.status, self, is_low=is_low)
+
+    def _place_message(self) -> None:
+        margin_px = self.looks.theme.margin_px
+        bottom = self.height() - self.statusBar().height()
+        self.message_bar.place(self.width() - margin_px, bottom - margin_px)
+
+    @Slot(str)
+    def _on_picture_wanted(self, kind: str) -> None:
+        dock = self.sender()
+        if isinstance(dock, Dock):
+            act = self.files.copy_view if kind == "copy" else self.files.export_view
+            act(dock.widget())
+
+    # What the run tells.
+
     @Slot(object)
     def _on_ready(self, message: Ready) -> None:
         self.setup.show_devices(message.devices)
-        self._say_of_engine(f"torch {message.version} · {', '.join(message.devices)}")
-
-    def _say_of_engine(self, text: str) -> None:
-        self._engine_state.setText(text)
-        self._engine_state.adjustSize()
-        self.menuBar().setCornerWidget(self._engine_state)
+        version = message.version.partition("+")[0]
+        self.status.show_engine(f"torch {version} · {', '.join(message.devices)}")
 
     @Slot()
     def _on_run_started(self) -> None:
@@ -235,7 +278,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_misfit(self, message: Failed) -> None:
-        setup, faults = self.panels
+        setup, faults = self.panels[:2]
         if message.place == "faults":
             self.faults.show_error(message.message)
             faults.raise_()
@@ -249,6 +292,15 @@ class MainWindow(QMainWindow):
     def _show_draft(self, draft: Draft) -> None:
         self.setup.show_draft(draft)
         self.faults.show_faults(tuple(use.id for use in draft.faults))
+
+    @Slot(object)
+    def follow(self, show: Show) -> None:
+        """Do what a link of a lesson asks."""
+        self.links.follow(show)
+        dock = None if show.dock is None else self.dock(show.dock)
+        if dock is not None:
+            dock.show()
+            dock.raise_()
 
     @Slot()
     def _refresh_soon(self) -> None:
@@ -272,6 +324,13 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _show_line(self, view: RunView) -> None:
         self.step_bar.show_line(step_line(view, self.control.cursor.end))
+        self.status.show_work(work_readout(view).sentence)
+
+    @Slot(object)
+    def _say_pointed(self, pointed: Selection | None) -> None:
+        view = None if pointed is None else self.control.cursor.view()
+        words = "" if view is None or pointed is None else pointed_words(view, pointed)
+        self.status.show_pointed(words)
 
     def _say_why_nothing(self) -> None:
         """No step can be waited for any more: say so, and show no numbers of the run before."""
@@ -279,12 +338,14 @@ class MainWindow(QMainWindow):
         reason = no_step(situation)
         if reason is not None and (situation.is_broken or not situation.is_starting):
             self.step_bar.say(reason)
+            self.status.show_work("")
             self._emptied.emit()
 
     def _show_situation(self) -> None:
         situation = self.control.situation()
         if situation.is_broken:
-            self._say_of_engine("no engine")
+            self.status.show_engine("no engine")
         self.actions_by_id.update(situation)
         self.transport.show_steps(situation.n_records, situation.step)
         self.transport.show_speed(self.control.player.speed)
+        self.status.show_busy(is_busy=situation.is_ready and situation.is_busy)

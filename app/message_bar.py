@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolBut
 from app.icons import icon
 from app.notice import Notice
 from app.options import versions
-from app.theme import Theme
+from app.theme import Theme, restyle
 
 WIDTH_PX = 620
 
@@ -23,7 +23,6 @@ class MessageBar(QFrame):
         """Hidden until there is something to say."""
         super().__init__(parent)
         self.setObjectName("message-bar")
-        self._theme = theme
         self._notice: Notice | None = None
         self._n_times = 0
         self._text = QLabel()
@@ -33,16 +32,18 @@ class MessageBar(QFrame):
         self._text.setAccessibleName("Message")
         self._offer = QPushButton()
         self._offer.clicked.connect(self.take_offer)
+        self._second_offer = QPushButton()
+        self._second_offer.clicked.connect(self.take_second_offer)
         self._copy = QPushButton("Copy report")
         self._copy.setToolTip("Copy this message with its details and all versions")
         self._copy.clicked.connect(self._copy_report)
         self._close = QToolButton()
-        self._close.setIcon(icon("close", theme))
         self._close.setAutoRaise(True)
         self._close.setToolTip("Close this message")
         self._close.setAccessibleName("Close message")
         self._close.clicked.connect(self.clear_notice)
         self._lay_out()
+        self.dress(theme)
         self.hide()
 
     @property
@@ -60,13 +61,15 @@ class MessageBar(QFrame):
         self._text.setText(notice.text + times)
         self._offer.setVisible(notice.offer is not None)
         self._offer.setText(notice.offer.label if notice.offer else "")
+        self._second_offer.setVisible(notice.second_offer is not None)
+        self._second_offer.setText(notice.second_offer.label if notice.second_offer else "")
         self._copy.setVisible(notice.details is not None)
         self.show()
         self.raise_()
 
     def place(self, right_px: int, bottom_px: int) -> None:
         """Take the place that ends at these coordinates of the window."""
-        width_px = min(WIDTH_PX, right_px - 2 * self._theme.margin_px)
+        width_px = min(self._theme.px(WIDTH_PX), right_px - 2 * self._theme.margin_px)
         height_px = max(self.heightForWidth(width_px), self.minimumSizeHint().height())
         self.setGeometry(right_px - width_px, bottom_px - height_px, width_px, height_px)
 
@@ -91,17 +94,34 @@ class MessageBar(QFrame):
         if notice is not None and notice.offer is not None:
             notice.offer.take()
 
-    def _lay_out(self) -> None:
-        theme = self._theme
-        self.setStyleSheet(
+    @Slot()
+    def take_second_offer(self) -> None:
+        """Do the other thing that the notice offers."""
+        notice = self._notice
+        self.clear_notice()
+        if notice is not None and notice.second_offer is not None:
+            notice.second_offer.take()
+
+    def dress(self, theme: Theme) -> None:
+        """Show in another theme."""
+        self._theme = theme
+        self._close.setIcon(icon("close", theme))
+        for part in (self._text, self._offer, self._second_offer, self._copy):
+            part.setFont(theme.sans())  # below a style sheet the application's font does not come
+        restyle(
+            self,
             f"#message-bar {{ background: {theme.paper.name()};"
             f" border: 1px solid {theme.dead.name()};"
-            f" border-left: 4px solid {theme.new.name()}; }}"
+            f" border-left: 4px solid {theme.new.name()}; }}",
         )
+        layout = self.layout()
+        if layout is not None:
+            layout.setContentsMargins(theme.margin_px + 2, 4, theme.margin_px, 4)
+
+    def _lay_out(self) -> None:
         row = QHBoxLayout(self)
-        row.setContentsMargins(theme.margin_px + 2, 4, theme.margin_px, 4)
         row.addWidget(self._text, 1)
-        for button in (self._offer, self._copy, self._close):
+        for button in (self._offer, self._second_offer, self._copy, self._close):
             row.addWidget(button)
 
     @Slot()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.draft import Draft
 from core.outcome import EndReason
+from core.readouts.run_history import RunHistory
 from core.record import StepRecord
 from core.spec import RunSpec
 from core.trace import ModelInfo
@@ -34,33 +35,48 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Advance:
-    """Make more steps of the run.
+class Again:
+    """How to make a run again that the engine has not open any more, or never had.
 
     Attributes:
-        run_id: the run that is meant; for another one nothing is done.
-        n: steps wanted.
-        judge_every: judge as soon as so many steps are not judged yet.
+        run_id: its number.
+        draft: what was asked.
+        n_records: steps that are known of it.
         cancelled: looked at between steps.
     """
 
     run_id: int
-    n: int
-    judge_every: int
+    draft: Draft
+    n_records: int
     cancelled: threading.Event
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Advance:
+    """Make more steps of the run.
+
+    Attributes:
+        run: the run that is meant.
+        n: steps wanted; 0: make it ready, so that it can go on.
+        judge_every: judge as soon as so many steps are not judged yet.
+    """
+
+    run: Again
+    n: int
+    judge_every: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Save:
     """Write the run to a file.
 
     Attributes:
-        run_id: the run that is meant.
+        run: the run that is meant.
         path: the file.
         full: with every number; else as a specification with digests.
     """
 
-    run_id: int
+    run: Again
     path: Path
     full: bool
 
@@ -110,6 +126,36 @@ class Started:
     spec: RunSpec
     model: ModelInfo
     token_text: Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Remade:
+    """A run that was known was made again, as far as it is known; all of it at once.
+
+    Attributes:
+        started: how it began.
+        spec: its specification, as far as it grew.
+        records: its steps.
+        clean: those of the same run without faults.
+        verdicts: of all of its steps.
+        end: why no further step can come; None: one can.
+        history: what the records say of any step; from now on it is the window's to append to.
+        clean_history: likewise of `clean`.
+    """
+
+    started: Started
+    spec: RunSpec
+    records: tuple[StepRecord, ...]
+    clean: tuple[StepRecord, ...]
+    verdicts: tuple[StepVerdict, ...]
+    end: EndReason | None
+    history: RunHistory
+    clean_history: RunHistory
+
+    @property
+    def run_id(self) -> int:
+        """Number of the run."""
+        return self.started.run_id
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ class Notice:
         text: the line.
         details: the program's own account, for a report; None: the choice was at fault.
         offer: a way out.
+        second_offer: another one.
         is_passing: whether it speaks of the steps there are, so that one more, or another run,
             makes it void.
     """
@@ -27,4 +28,5 @@ class Notice:
     text: str
     details: str | None = None
     offer: Offer | None = None
+    second_offer: Offer | None = None
     is_passing: bool = False

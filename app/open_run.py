@@ -45,7 +45,7 @@ class OpenRun:
 
     def planned_record(self) -> StepRecord | None:
         """One step more of what the specification planned; None: there is none."""
-        return self.session.advance()
+        return _packed(self.session, self.session.advance())
 
     def keep(self, record: StepRecord) -> None:
         """Take a record, and let the run without faults make as many."""
@@ -61,4 +61,9 @@ def _next_of(session: Session) -> StepRecord | None:
     if record is None and session.trace.end == "steps":
         session.decode_more(1)
         record = session.advance()
-    return record
+    return _packed(session, record)
+
+
+def _packed(session: Session, record: StepRecord | None) -> StepRecord | None:
+    """The record as it is kept for long: the window holds all of them."""
+    return None if record is None else session.trace.pack_newest()

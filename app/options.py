@@ -29,6 +29,7 @@ class WindowOptions:
         faults: ids of the faults to switch on, in the order given.
         step: the step to look at, counted from 0, or None for the newest.
         theme: the theme to show and remember, or None for the one remembered.
+        layout: the layout to show and remember, or None for the one remembered.
         reset_layout: arrange the panels as at the first start.
         reset_settings: forget everything that is remembered.
     """
@@ -37,6 +38,7 @@ class WindowOptions:
     faults: tuple[str, ...] = ()
     step: int | None = None
     theme: Literal["light", "dark", "system"] | None = None
+    layout: Literal["debug", "teach"] | None = None
     reset_layout: bool = False
     reset_settings: bool = False
 
@@ -81,6 +83,9 @@ def window_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--step", type=_step_number, metavar="N", help="show step N (from 0)")
     parser.add_argument("--theme", choices=("light", "dark", "system"), help="colours to show")
+    parser.add_argument(
+        "--layout", choices=("debug", "teach"), help="every panel, or few in large letters"
+    )
     parser.add_argument(
         "--reset-layout", action="store_true", help="arrange the panels as at the first start"
     )

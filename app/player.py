@@ -20,6 +20,7 @@ class Player(QObject):
 
     changed = Signal()
     stopped = Signal()
+    end_met = Signal()
 
     def __init__(
         self, cursor: Cursor, ask: Callable[[], None], parent: QObject | None = None
@@ -84,6 +85,7 @@ class Player(QObject):
             self._cursor.go(self._cursor.selection.step + 1)
         elif self._cursor.end is not None:
             self.pause()
+            self.end_met.emit()
         elif self._n_asked + self._n_unpainted < MAX_UNPAINTED:
             self._n_asked += 1
             self._ask()

@@ -1,12 +1,17 @@
-"""What is remembered between two starts: the layout and the theme."""
+"""What is remembered between two starts: looks, layouts, and the traces opened last."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from zlib import crc32
 
 from PySide6.QtCore import QByteArray, QSettings, qVersion
 
+from app.layout import LayoutName
 from app.theme import ThemeName
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
+TEXT_PERCENT = (80, 90, 100, 110, 125, 150, 175, 200)
+MOST_RECENT = 10
 _THEMES: tuple[ThemeName, ...] = ("light", "dark", "system")
 
 
@@ -37,19 +42,66 @@ class Preferences:
         self._store.setValue("theme", name)
 
     @property
+    def has_tried_fault(self) -> bool:
+        """Whether a fault was ever switched on: then nobody has to be told that one can be."""
+        return bool(self._store.value("has-tried-fault", False, bool))
+
+    def note_fault_tried(self) -> None:
+        """A fault was switched on."""
+        self._store.setValue("has-tried-fault", True)
+
+    @property
+    def text_percent(self) -> int:
+        """Size of letters and numbers; 100 where none was chosen."""
+        value = self._store.value("text-percent", 100, int)
+        return value if value in TEXT_PERCENT else 100
+
+    @text_percent.setter
+    def text_percent(self, percent: int) -> None:
+        self._store.setValue("text-percent", percent)
+
+    @property
+    def layout_name(self) -> LayoutName:
+        """The layout that was chosen; "debug" where none was."""
+        value = self._store.value("layout-name", "debug", str)
+        return "teach" if value == "teach" else "debug"
+
+    @layout_name.setter
+    def layout_name(self, name: LayoutName) -> None:
+        self._store.setValue("layout-name", name)
+
+    @property
+    def recent(self) -> tuple[Path, ...]:
+        """Traces that were opened or saved, the newest first."""
+        # One line each: a list of a single entry would come back as a plain text.
+        lines = str(self._store.value("recent", "", str)).splitlines()
+        return tuple(Path(line) for line in lines[:MOST_RECENT])
+
+    def remember(self, path: Path) -> None:
+        """Put a trace at the head of the recent ones."""
+        paths = [path.resolve(), *(old for old in self.recent if old != path.resolve())]
+        self._store.setValue("recent", "\n".join(str(each) for each in paths[:MOST_RECENT]))
+
+    def forget_recent(self) -> None:
+        """No trace was opened."""
+        self._store.remove("recent")
+
+    @property
     def geometry(self) -> QByteArray:
         """Size and place of the window; empty where none was kept."""
         return self._bytes("window/geometry")
 
-    @property
-    def layout(self) -> QByteArray:
-        """Arrangement of the panels; empty where none was kept."""
-        return self._bytes("window/layout")
+    def arrangement(self, name: str) -> QByteArray:
+        """Arrangement of the panels of a layout; empty where none was kept."""
+        return self._bytes(f"window/panels-{name}")
 
-    def keep_window(self, geometry: QByteArray, layout: QByteArray) -> None:
-        """Remember size, place and arrangement."""
+    def keep_geometry(self, geometry: QByteArray) -> None:
+        """Remember size and place of the window."""
         self._store.setValue("window/geometry", geometry)
-        self._store.setValue("window/layout", layout)
+
+    def keep_arrangement(self, name: str, panels: QByteArray) -> None:
+        """Remember the arrangement of the panels of a layout."""
+        self._store.setValue(f"window/panels-{name}", panels)
 
     def forget_layout(self) -> None:
         """The window opens as at its first start."""
@@ -68,7 +120,7 @@ class Preferences:
         return value if isinstance(value, QByteArray) else QByteArray()
 
 
-def layout_version() -> int:
+def layout_version(ids: Iterable[str]) -> int:
     """A layout is taken back only by a program with these panels and this minor version of Qt."""
     minor = int(qVersion().split(".")[1])
-    return LAYOUT_VERSION * 100 + minor
+    return (LAYOUT_VERSION * 100 + minor) * 10_000 + crc32(" ".join(sorted(ids)).encode()) % 10_000

@@ -33,8 +33,9 @@ def no_way_back(situation: Situation) -> Reason:
 def no_way_on(situation: Situation) -> Reason:
     """There is no later step, and none can be made."""
     if situation.n_records and situation.is_at_newest and situation.end is not None:
-        return f"the run is over: {END_WORDS[situation.end]}"
-    return no_step(situation)
+        return situation.end_words or f"the run is over: {END_WORDS[situation.end]}"
+    is_engines = situation.n_records and situation.is_at_newest
+    return no_step(situation) or (not_ready(situation) if is_engines else None)
 
 
 def no_newer(situation: Situation) -> Reason:
@@ -56,6 +57,11 @@ def nothing_wrong(situation: Situation) -> Reason:
     return no_step(situation) or known
 
 
+def cannot_save(situation: Situation) -> Reason:
+    """There is no run, or nobody to write it."""
+    return no_step(situation) or not_ready(situation)
+
+
 def nothing_runs(situation: Situation) -> Reason:
     """There is nothing to stop."""
     return None if situation.is_playing or situation.is_busy else "nothing is running"
@@ -66,6 +72,16 @@ def not_ready(situation: Situation) -> Reason:
     if situation.is_broken:
         return BROKEN
     return None if situation.is_ready else STARTING
+
+
+def nothing_to_undo(situation: Situation) -> Reason:
+    """No edit was made that could be taken back."""
+    return None if situation.undoable is not None else "nothing was changed yet"
+
+
+def nothing_to_redo(situation: Situation) -> Reason:
+    """No edit was taken back."""
+    return None if situation.redoable is not None else "nothing was taken back"
 
 
 def never(situation: Situation) -> Reason:

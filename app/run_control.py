@@ -1,102 +1,44 @@
-"""What the person can do with a run; between the actions and panels and the worker's answers.
-
-One file of more than 300 lines, because every command here is answered here: which run is asked
-for, which is shown, and what is still due are one state.
-"""
+"""What the person can do with a run; between the actions and panels and the worker's answers."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import Slot
 
+from app.advice import run_ended
 from app.backend import Backend
-from app.cursor import Cursor
+from app.branches import with_fault_from, with_token
 from app.draft import Draft
-from app.engine_handle import EngineHandle
-from app.messages import (
-    Ended,
-    Failed,
-    Idle,
-    Opened,
-    Ready,
-    Recorded,
-    Said,
-    Started,
-)
-from app.notice import Notice, Offer
-from app.player import Player
+from app.edit_history import EditHistory, edit_words
+from app.notice import Notice
+from app.run_flow import RunFlow
 from app.situation import Situation
-from app.wish import Goal, Wish
+from app.wish import Goal
 from core.faults.catalog import find_faults
 from core.selection import Selection
 from core.spec import FaultUse
-from core.tracefile import OpenedTrace
 
 JUDGE_AT_ONCE = 1
-JUDGED_PER_S = 2
-"""While playing, steps are judged in batches, so many batches a second at most."""
 JUMP = 10
 
 
-class RunControl(QObject):
-    """Owns the engine's handle, the cursor and the player."""
-
-    situation_changed = Signal()
-    rested = Signal()
-    ready = Signal(object)
-    draft_loaded = Signal(object)
-    run_asked = Signal()
-    run_started = Signal()
-    stepped = Signal()
-    misfit = Signal(object)
-    noticed = Signal(object)
+class RunControl(RunFlow):
+    """Every command on the run."""
 
     def __init__(self, make_backend: Callable[[], Backend], draft: Draft) -> None:
         """Takes what makes the engine, and the first run; `begin` starts both."""
-        super().__init__()
-        self.draft = draft
-        self.cursor = Cursor(self)
-        self.player = Player(self.cursor, self._ask_while_playing, self)
-        self._handle = EngineHandle(make_backend, self)
-        self._is_ready = False
-        self._is_broken = False
-        self._n_pending = 0
-        self._wish: Wish | None = Wish()
-        self._starting_id: int | None = None
-        self._file: Path | None = None
-        self._connect()
-
-    def begin(
-        self, n_records: int | None, goal: Goal, look_at: int | None, file: Path | None = None
-    ) -> None:
-        """Load the engine, then run the first draft, or what a file says."""
-        self._wish = Wish(n_records, goal, look_at)
-        self._file = file
-        self._handle.load()
-
-    def close(self, limit_ms: int) -> bool:
-        """Stop everything; false if the engine still computes after `limit_ms`."""
-        self.player.pause()
-        return self._handle.close(limit_ms)
+        super().__init__(make_backend, draft)
+        self._edits = EditHistory()
+        self.end_reached.connect(self._tell_end)
+        self.player.end_met.connect(self._tell_end)
 
     def situation(self) -> Situation:
         """What is the case now."""
-        cursor = self.cursor
-        return Situation(
-            is_ready=self._is_ready,
-            is_broken=self._is_broken,
-            is_starting=self._wish is not None,
-            is_busy=self._n_pending > 0,
-            is_playing=self.player.is_playing,
-            n_records=cursor.n_records,
-            step=cursor.selection.step,
-            end=cursor.end if self._wish is None else None,
-            first_wrong=cursor.first_wrong,
-            is_judged=cursor.n_verdicts == cursor.n_records,
-        )
+        edits = self._edits
+        return replace(super().situation(), undoable=edits.undoable, redoable=edits.redoable)
 
-    # What the person does.
+    # Along the run.
 
     def first(self) -> None:
         """Look at step 0."""
@@ -149,9 +91,12 @@ class RunControl(QObject):
             self.player.play()
 
     def stop(self) -> None:
-        """Stop playing and computing after the step in progress."""
+        """Stop playing and computing after the step in progress; what there is is judged."""
         self.player.pause()
         self._handle.cancel()
+        self._judge_the_rest()
+
+    # Another run.
 
     def restart(self) -> None:
         """The same run again, from its first step."""
@@ -161,21 +106,56 @@ class RunControl(QObject):
         """Run with other settings: as many steps as before, looking at the same one."""
         goal = "newest" if self._wish is None else self._wish.goal
         draft = replace(draft, faults=self.draft.faults)
-        self.run(draft, self._n_again(), goal, self._same_place())
+        self._edit(draft, self._n_again(), goal, self._same_place())
 
     def set_faults(self, ids: tuple[str, ...]) -> None:
         """Run with these faults: as many steps as before, looking at the first wrong one."""
         known = {use.id: use for use in self.draft.faults}
         uses = tuple(known.get(fault_id, FaultUse(fault_id)) for fault_id in ids)
-        goal: Goal = "first wrong" if uses else "newest"
-        self.run(replace(self.draft, faults=uses), self._n_again(), goal, self._same_place())
+        self._edit_faults(replace(self.draft, faults=uses))
+
+    def try_fault(self, fault_id: str) -> None:
+        """Switch a fault on, as if it had been ticked."""
+        ids = tuple(use.id for use in self.draft.faults if use.id != fault_id)
+        self.set_faults((*ids, fault_id))
+        self.draft_loaded.emit(self.draft)
+
+    def set_fault_from_here(self, fault_id: str) -> None:
+        """Branch: the same up to the step looked at, from which on the fault acts."""
+        self._edit_faults(with_fault_from(self.draft, fault_id, self.cursor.selection.step))
+        self.draft_loaded.emit(self.draft)
+
+    def force_token(self, token_id: int) -> None:
+        """Branch: the same up to the step looked at, after which this token is read."""
+        view = self.cursor.view()
+        if view is None:
+            return
+        step = view.selection.step
+        draft = with_token(self.draft, view.spec, view.records, step, token_id)
+        if draft is None:
+            words = f"step {step} chooses no token, so none can be forced there"
+            self.noticed.emit(Notice(words, is_passing=True))
+            return
+        self._edit(draft, self._n_again(), "newest", step)
+        self.draft_loaded.emit(draft)
 
     def show_fault(self, fault_id: str) -> None:
         """Run the scenario that shows a fault, and look at its first wrong step."""
         faults = find_faults(fault_id)
         draft = Draft.of_scenario(faults[0].shows_in, tuple(fault.id for fault in faults))
+        self._edits.add(f"scenario of {fault_id}", self.draft, draft)
         self.draft_loaded.emit(draft)
         self.run(draft, None, "first wrong", None)
+
+    def undo(self) -> None:
+        """Take back the last edit of what is run."""
+        self._run_edited(self._edits.undo())
+
+    def redo(self) -> None:
+        """Do again what was taken back."""
+        self._run_edited(self._edits.redo())
+
+    # Files.
 
     def open_trace(self, path: Path) -> None:
         """Open a file, make its run again, and say how the two compare."""
@@ -183,126 +163,25 @@ class RunControl(QObject):
 
     def save_trace(self, path: Path, *, full: bool) -> None:
         """Write the run shown to a file."""
-        if self.cursor.run_id is not None:
-            self._handle.save_trace(self.cursor.run_id, path, full=full)
+        shown = self._shown_again()
+        if shown is not None:
+            self._handle.save_trace(shown, path, full=full)
 
-    def run(
-        self,
-        draft: Draft,
-        n_records: int | None,
-        goal: Goal,
-        look_at: int | None,
-        opened: OpenedTrace | None = None,
-    ) -> None:
-        """Start a run; where it cannot be started, the run shown stays.
+    # What they share.
 
-        Before the engine is there the run is kept in mind; `opened` is the file it comes from.
-        """
-        self.draft = draft
-        self._wish = Wish(n_records, goal, look_at)
-        self.player.nothing_more()
-        self.run_asked.emit()
-        if self._is_ready:
-            self._n_pending += 1
-            self._starting_id = self._handle.start(draft, n_records, opened)
-            self.situation_changed.emit()
+    def _edit(self, draft: Draft, n_records: int | None, goal: Goal, look_at: int | None) -> None:
+        self._edits.add(edit_words(self.draft, draft), self.draft, draft)
+        self.run(draft, n_records, goal, look_at)
 
-    # What the worker answers.
+    def _edit_faults(self, draft: Draft) -> None:
+        goal: Goal = "first wrong" if draft.faults else "newest"
+        self._edit(draft, self._n_again(), goal, self._same_place())
 
-    @Slot(object)
-    def _on_ready(self, message: Ready) -> None:
-        self._is_ready = True
-        self.ready.emit(message)
-        if self._file is not None:
-            self.open_trace(self._file)
-        elif self._wish is not None:
-            self.run(self.draft, self._wish.n_records, self._wish.goal, self._wish.look_at)
-
-    @Slot(object)
-    def _on_opened(self, message: Opened) -> None:
-        look_at = None if self._file is None or self._wish is None else self._wish.look_at
-        self._file = None
-        self.draft_loaded.emit(message.draft)
-        self.run(message.draft, message.n_records, "newest", look_at, message.trace)
-
-    @Slot(object)
-    def _on_said(self, message: Said) -> None:
-        if message.run_id == self.cursor.run_id:
-            self.noticed.emit(Notice(message.text, is_passing=message.is_passing))
-
-    @Slot(object)
-    def _on_started(self, message: Started) -> None:
-        if message.run_id == self._starting_id and self._wish is not None:
-            self.cursor.begin(message, look_at=self._wish.look_at)
-            self.run_started.emit()
-
-    @Slot(object)
-    def _on_recorded(self, message: Recorded) -> None:
-        if message.run_id == self.cursor.run_id:
-            self.player.received(len(message.records))
-            self.stepped.emit()
-        self.cursor.add_records(message)
-
-    @Slot(object)
-    def _on_ended(self, message: Ended) -> None:
-        self.cursor.set_end(message)
-        if message.run_id == self.cursor.run_id:
-            self.player.nothing_more()
-            self.situation_changed.emit()
-
-    @Slot(object)
-    def _on_idle(self, message: Idle) -> None:
-        self._n_pending -= 1
-        if self._n_pending == 0:
-            self._handle.forget()
-        if message.run_id == self._starting_id and self._wish is not None:
-            goal = self._wish.goal
-            self._starting_id, self._wish = None, None
-            self._arrive(message.run_id, goal)
-        if self._n_pending == 0:
-            self.rested.emit()
-        self.situation_changed.emit()
-
-    @Slot(object)
-    def _on_failed(self, message: Failed) -> None:
-        self.player.nothing_more()
-        if not self._is_ready:
-            self._is_broken = True
-            self.situation_changed.emit()
-        elif self._file is not None:
-            self._file = None  # the file named at the start cannot be opened: the usual run
-            if self._starting_id is None and self.cursor.run is None:
-                self.run(self.draft, 1, "newest", None)
-        if message.place is not None:
-            self.misfit.emit(message)
-        else:
-            self.noticed.emit(Notice(message.message, message.details))
-
-    def _arrive(self, run_id: int, goal: Goal) -> None:
-        """All first steps are there, and judged."""
-        self.cursor.settle()
-        if run_id != self.cursor.run_id or goal != "first wrong":
-            return
-        step = self.cursor.first_wrong
-        if step is not None:
-            self._go(step)
-        elif self.draft.faults:
-            self.noticed.emit(self._nothing_shows(self.draft.faults[-1].id))
-
-    def _nothing_shows(self, fault_id: str) -> Notice:
-        n = self.cursor.n_records
-        steps = "its one step" if n == 1 else f"its {n} steps"
-        text = f"{fault_id} is on, and nothing is wrong in {steps}: this run does not show it (yet)"
-        offer = Offer("Load the scenario that shows it", self._shower(fault_id))
-        return Notice(text, offer=offer, is_passing=True)
-
-    def _shower(self, fault_id: str) -> Callable[[], None]:
-        return lambda: self.show_fault(fault_id)
-
-    @Slot()
-    def _judge_the_rest(self) -> None:
-        if self.cursor.run_id is not None:
-            self._handle.judge_rest(self.cursor.run_id)
+    def _run_edited(self, draft: Draft | None) -> None:
+        """Run a draft that is gone back to, and show it in the form."""
+        if draft is not None:
+            self.draft_loaded.emit(draft)
+            self.run(draft, self._n_again(), "newest", self._same_place())
 
     def _go(self, step: int) -> None:
         self.player.pause()
@@ -314,24 +193,25 @@ class RunControl(QObject):
         self._go(self.cursor.selection.step + n)
         if n > n_recorded and (self._wish is not None or self.cursor.end is None):
             self._ask(n - n_recorded, JUDGE_AT_ONCE)
+        elif self.cursor.is_at_newest:
+            self._tell_end()
+
+    @Slot()
+    def _tell_end(self) -> None:
+        """Where the run is over and its last step is looked at, say why, and what to do."""
+        end = self.cursor.end
+        if self._wish is None and end is not None and self.cursor.is_at_newest:
+            self.noticed.emit(run_ended(end, self.cursor.records[-1], self.draft, self._take))
+
+    def _take(self, draft: Draft) -> None:
+        """What a notice offers, as if it had been set in the form."""
+        self.draft_loaded.emit(draft)
+        self.set_up(draft)
 
     def _take_place_along(self) -> None:
         """Whoever moves while another run is on its way looks at the same step there."""
         if self._wish is not None and self.cursor.n_records:
             self._wish = replace(self._wish, look_at=self._place())
-
-    def _ask_while_playing(self) -> None:
-        self._ask(1, max(1, round(self.player.speed / JUDGED_PER_S)))
-
-    def _ask(self, n: int, judge_every: int) -> None:
-        """Ask for steps of the run asked for last: the one shown, or one that is on its way."""
-        run_id = self.cursor.run_id if self._starting_id is None else self._starting_id
-        if run_id is not None:
-            if self._wish is not None:
-                self._wish = self._wish.with_more(n)
-            self._n_pending += 1
-            self._handle.advance(run_id, n, judge_every)
-            self.situation_changed.emit()
 
     def _n_again(self) -> int | None:
         return max(1, self.cursor.n_records) if self._wish is None else self._wish.n_records
@@ -341,19 +221,3 @@ class RunControl(QObject):
 
     def _place(self) -> int | None:
         return None if self.cursor.is_at_newest else self.cursor.selection.step
-
-    def _connect(self) -> None:
-        worker = self._handle.worker
-        worker.ready.connect(self._on_ready)
-        worker.started.connect(self._on_started)
-        worker.recorded.connect(self._on_recorded)
-        worker.clean_recorded.connect(self.cursor.add_clean)
-        worker.judged.connect(self.cursor.add_verdicts)
-        worker.ended.connect(self._on_ended)
-        worker.idle.connect(self._on_idle)
-        worker.failed.connect(self._on_failed)
-        worker.opened.connect(self._on_opened)
-        worker.said.connect(self._on_said)
-        self.cursor.changed.connect(self.situation_changed)
-        self.player.changed.connect(self.situation_changed)
-        self.player.stopped.connect(self._judge_the_rest)

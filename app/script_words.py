@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import groupby
 
-from core.spec import Decode, NewPrompt, Prefill, Probe, Request, Rollback
+from core.spec import Decode, NewPrompt, Prefill, Probe, Request, Rollback, Verify
 
 
 def script_words(requests: Iterable[Request]) -> str:
@@ -26,5 +26,8 @@ def _words(request: Request) -> str:
             return f"probe with {n_keys} keys and {n_values} values"
         case Prefill(token_ids):
             return f"prefill of {len(token_ids)} tokens"
-        case NewPrompt(token_ids):
-            return f"new prompt of {len(token_ids)} tokens"
+        case Verify(token_ids, n_accept):
+            return f"verify {len(token_ids)} drafts, keep {n_accept}"
+        case NewPrompt(token_ids, reuse_prefix):
+            words = f"new prompt of {len(token_ids)} tokens" if token_ids else "the prompt again"
+            return f"{words}, on the rows of what it shares" if reuse_prefix else words

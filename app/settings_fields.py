@@ -13,11 +13,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.icons import icon
-from app.theme import Theme, tick_box_style
+from app.theme import Theme, restyle, tick_box_style
 from core.model.names import model_names
 from core.spec import DTYPE_NAMES
 
 PROMPT_LINES = 2
+PROMPT_FRAME_PX = 12
 MOST_SLOTS = 65_536
 POLICY_WORDS = {
     "refuse": ("Refuse", "a full cache takes nothing more"),
@@ -32,10 +33,20 @@ class SettingsFields:
 
     def __init__(self, theme: Theme) -> None:
         """Make them all; who holds them lays them out."""
-        self._theme = theme
         self._make_text_fields()
         self._make_cache_fields()
         self._make_number_fields()
+        self.dress(theme)
+
+    def dress(self, theme: Theme) -> None:
+        """Show in another theme."""
+        self.folder.setIcon(icon("open", theme))
+        self.plain.setIcon(icon("close", theme))
+        self.script.setFont(theme.sans(px=theme.small_px))
+        restyle(self.reassign, tick_box_style(theme))
+        self.prompt.setFont(theme.mono())
+        line_px = self.prompt.fontMetrics().lineSpacing()
+        self.prompt.setFixedHeight(PROMPT_LINES * line_px + PROMPT_FRAME_PX)
 
     @property
     def all(self) -> tuple[QWidget, ...]:
@@ -61,19 +72,13 @@ class SettingsFields:
         self.model.addItems(model_names())
         _explain(self.model, "Model", "A known model, or the folder of a checkpoint")
         self.folder = QToolButton()
-        self.folder.setIcon(icon("open", self._theme))
         _explain(self.folder, "Choose a model folder", "Choose the folder of a checkpoint")
         self.prompt = QPlainTextEdit()
         self.prompt.setTabChangesFocus(True)
-        self.prompt.setFont(self._theme.mono())
-        line_px = self.prompt.fontMetrics().lineSpacing()
-        self.prompt.setFixedHeight(PROMPT_LINES * line_px + 12)
         _explain(self.prompt, "Prompt", "The text that the first prefill reads")
         self.script = QLabel()
         self.script.setWordWrap(True)
-        self.script.setFont(self._theme.sans(px=self._theme.small_px))
         self.plain = QToolButton()
-        self.plain.setIcon(icon("close", self._theme))
         self.plain.setAutoRaise(True)
         _explain(self.plain, "Decode plainly", "Drop this list of requests and decode plainly")
 
@@ -92,7 +97,6 @@ class SettingsFields:
         self.sinks = _spin(0, MOST_SLOTS)
         _explain(self.sinks, "Sinks", "Slots kept for the first tokens")
         self.reassign = QCheckBox("re-assign")
-        self.reassign.setStyleSheet(tick_box_style(self._theme))
         meaning = "Number the kept tokens by their place in the cache (RoPE and ALiBi only)"
         _explain(self.reassign, "Re-assign positions", meaning)
 

@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
 from app.draft import Draft
 from app.script_words import script_words
 from app.settings_fields import SettingsFields
-from app.theme import Theme, complaint_style
+from app.theme import Theme, complaint_style, restyle
+from app.word_label import WordLabel
 
 RESTART_AFTER_MS = 300
 LABEL_PX = 62
@@ -32,7 +33,6 @@ class SettingsPanel(QWidget):
     def __init__(self, theme: Theme) -> None:
         """Empty; `show_draft` fills it."""
         super().__init__()
-        self._theme = theme
         self._draft: Draft | None = None
         self._errors: dict[str, QLabel] = {}
         self._timer = QTimer(self)
@@ -40,11 +40,22 @@ class SettingsPanel(QWidget):
         self._timer.setInterval(RESTART_AFTER_MS)
         self._timer.timeout.connect(self._tell)
         self._fields = SettingsFields(theme)
+        self._labels: list[QLabel] = []
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(*(theme.margin_px,) * 4)
         self._column.setSpacing(4)
         self._lay_out()
         self._connect()
+        self.dress(theme)
+
+    def dress(self, theme: Theme) -> None:
+        """Show in another theme."""
+        self._fields.dress(theme)
+        self._column.setContentsMargins(*(theme.margin_px,) * 4)
+        label_px = theme.px(LABEL_PX)
+        for label in self._labels:
+            label.setFixedWidth(label_px)
+        for label in self._errors.values():
+            restyle(label, complaint_style(theme, label_px + 4))
 
     def show_draft(self, draft: Draft) -> None:
         """Fill the form; it does not answer."""
@@ -108,10 +119,10 @@ class SettingsPanel(QWidget):
         self._sinks_row = self._add_row(
             "Sinks", self._fields.sinks, self._fields.reassign, places=("sinks",)
         )
-        sizes = (self._fields.capacity, _label("Chunk"), self._fields.chunk)
+        sizes = (self._fields.capacity, WordLabel("Chunk"), self._fields.chunk)
         self._add_row("Capacity", *sizes, places=("capacity", "chunk"))
         self._add_row("Device", self._fields.device, self._fields.dtype, places=("device", "dtype"))
-        chances = (self._fields.temperature, _label("Seed"), self._fields.seed)
+        chances = (self._fields.temperature, WordLabel("Seed"), self._fields.seed)
         self._add_row("Temp.", *chances, places=("temperature", "seed"))
         self._column.addStretch(1)
 
@@ -120,8 +131,8 @@ class SettingsPanel(QWidget):
         row = QHBoxLayout(holder)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
-        label = _label(text)
-        label.setFixedWidth(LABEL_PX)
+        label = WordLabel(text)
+        self._labels.append(label)
         is_tall = self._fields.prompt in fields or self._fields.script in fields
         row.addWidget(label, 0, Qt.AlignmentFlag.AlignTop if is_tall else _MIDDLE)
         for field in fields:
@@ -139,7 +150,6 @@ class SettingsPanel(QWidget):
         label = QLabel()
         label.setWordWrap(True)
         label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setStyleSheet(complaint_style(self._theme, LABEL_PX + 4))
         label.hide()
         return label
 
@@ -182,14 +192,10 @@ class SettingsPanel(QWidget):
         if old is None:
             return None
         model, prompt = self._fields.model.currentText().strip(), self._fields.prompt.toPlainText()
-        is_same_text = (model, prompt) == (old.model, old.prompt)
         policy = self._fields.policy.currentData()
         has_sinks = policy == "sinks"
         return replace(
-            old,
-            model=model,
-            prompt=prompt,
-            prompt_ids=old.prompt_ids if is_same_text else None,
+            old.with_text(model, prompt),
             policy=policy,
             capacity=self._fields.capacity.value(),
             sinks=self._fields.sinks.value() if has_sinks else 0,
@@ -228,7 +234,3 @@ class SettingsPanel(QWidget):
 
 
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter
-
-
-def _label(text: str) -> QLabel:
-    return QLabel(text)

@@ -20,6 +20,9 @@ class Situation:
         end: why no further step can come; None: one can, or another run is on its way.
         first_wrong: first step known to be wrong.
         is_judged: whether every step has a verdict.
+        end_words: `end` as a sentence, with its numbers.
+        undoable: what can be taken back; None: nothing.
+        redoable: what was taken back and can be done again; None: nothing.
     """
 
     is_ready: bool
@@ -32,6 +35,9 @@ class Situation:
     end: EndReason | None
     first_wrong: int | None
     is_judged: bool
+    end_words: str | None = None
+    undoable: str | None = None
+    redoable: str | None = None
 
     @property
     def is_at_newest(self) -> bool:

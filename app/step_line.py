@@ -50,13 +50,28 @@ def step_line(view: RunView, end: EndReason | None) -> StepLine:
     """The line of the step that `view.selection` names; `end`: why the run is over, if it is."""
     step = view.selection.step
     record = view.records[step]
-    parts = [f"step {step} of {len(view.records) - 1}", record.phase.replace("_", " ")]
+    parts = [f"step {step} of {len(view.records) - 1}", _phase(view, step)]
     parts += _happening(record, view.token_text)
     if end == "end_of_text" and record is view.records[-1]:
         parts.append("the text ends here")
     verdict = view.verdicts.get(step)
     difference = None if verdict is None else verdict.first_difference
     return StepLine(" · ".join(parts), _signs(verdict), _where(difference))
+
+
+def _phase(view: RunView, step: int) -> str:
+    """What was asked; of a prompt that is read in parts, also which part."""
+    words = view.records[step].phase.replace("_", " ")
+    if view.spec.chunk is None or words not in ("prefill", "new prompt"):
+        return words
+    records, number = view.records, 1
+    while step and records[step].phase == "prefill" and _is_prompt(records[step - 1]):
+        step, number = step - 1, number + 1
+    return f"{words}, chunk {number}"
+
+
+def _is_prompt(record: StepRecord) -> bool:
+    return record.phase in ("prefill", "new_prompt")
 
 
 def _happening(record: StepRecord, token_text: Callable[[int], str]) -> list[str]:

@@ -4,17 +4,20 @@ The colour scale of attention is in `app/widgets/code_image.py`; a size that onl
 stands with that part.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QPalette
-from PySide6.QtWidgets import QApplication, QStyleFactory
+from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
 
 from app.fonts import MONO, SANS
 from resources import resource_path
 
 ThemeName = Literal["light", "dark", "system"]
+USUAL_SANS_PX = 13
+LARGE_PX = (18, 16, 15)
+"""Letters, numbers and quiet labels of the layout for teaching."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,33 @@ class Theme:
     title_px: int = 22
     target_px: int = 24
     margin_px: int = 6
+
+    @property
+    def scale(self) -> float:
+        """How much larger than usual the letters are."""
+        return self.sans_px / USUAL_SANS_PX
+
+    def px(self, usual: float) -> int:
+        """A length that grows with the letters, from the one beside letters of the usual size."""
+        return round(usual * self.scale)
+
+    def sized(self, *, percent: int, is_large: bool = False) -> "Theme":
+        """The same colours with letters of another size; large ones can be read from afar."""
+        sans, mono, small = LARGE_PX if is_large else (USUAL_SANS_PX, 12, 11)
+        made = replace(
+            self,
+            sans_px=round(sans * percent / 100),
+            mono_px=round(mono * percent / 100),
+            small_px=round(small * percent / 100),
+        )
+        title, target, margin = (max(least, made.px(least)) for least in (22, 24, 6))
+        return replace(made, title_px=title, target_px=target, margin_px=margin)
+
+    def mixed(self, colour: QColor, share: float) -> QColor:
+        """A colour between paper and the one given."""
+        a, b = self.paper, colour
+        ends = ((a.red(), b.red()), (a.green(), b.green()), (a.blue(), b.blue()))
+        return QColor(*(round(start + (end - start) * share) for start, end in ends))
 
     def sans(self, *, px: int | None = None, is_bold: bool = False) -> QFont:
         """The font of text."""
@@ -103,9 +133,13 @@ def choose_theme(name: ThemeName, application: QApplication) -> Theme:
 def apply_theme(application: QApplication, theme: Theme) -> None:
     """Give the application Fusion, a palette with every role of every group, and the font."""
     # A colour scheme asked of the platform does nothing on X11 and offscreen, hence the palette.
-    application.setStyle(QStyleFactory.create("Fusion"))
+    if application.style().name() != "fusion":
+        application.setStyle(QStyleFactory.create("Fusion"))
     application.setPalette(palette(theme))
     application.setFont(theme.sans())
+    tabs = theme.sans(px=theme.small_px + 1)
+    # The stubs of PySide6 6.11 say bytes; the call takes a text only.
+    application.setFont(tabs, "QTabBar")  # pyright: ignore[reportArgumentType]
 
 
 def palette(theme: Theme) -> QPalette:
@@ -141,6 +175,17 @@ def palette(theme: Theme) -> QPalette:
             made.setColor(group, role, colour)
         made.setColor(QPalette.ColorGroup.Disabled, role, _disabled(theme, role, colour))
     return made
+
+
+def restyle(widget: QWidget, style_sheet: str, colours: QPalette | None = None) -> None:
+    """Give a widget another style sheet, and colours of its own where there are any.
+
+    A widget with a style sheet comes back to the palette that it had before the sheet, so the old
+    one is taken away first.
+    """
+    widget.setStyleSheet("")
+    widget.setPalette(QPalette() if colours is None else colours)
+    widget.setStyleSheet(style_sheet)
 
 
 def tick_box_style(theme: Theme) -> str:

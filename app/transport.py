@@ -1,21 +1,23 @@
 """Buttons and slider that move the cursor, and the line that says where it stands."""
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QMargins, QSignalBlocker, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QLabel,
-    QSizePolicy,
     QSlider,
     QToolButton,
     QWidget,
 )
 
+from app.elided_label import ElidedLabel
 from app.player import SPEEDS
 from app.step_line import Sign, StepLine
 from app.theme import Theme
 
+ICON_PX = 16
+GAP_PX = 14
 BUTTONS = ("first", "back", "play", "step", "last")
 
 
@@ -30,18 +32,29 @@ class TransportBar(QWidget):
         super().__init__()
         self.setObjectName("transport")
         row = QHBoxLayout(self)
-        row.setContentsMargins(theme.margin_px, 3, theme.margin_px, 3)
         row.setSpacing(2)
-        for action_id in BUTTONS:
-            row.addWidget(_button(actions[action_id], theme))
+        self._buttons = [_button(actions[action_id]) for action_id in BUTTONS]
+        for button in self._buttons:
+            row.addWidget(button)
         row.addSpacing(theme.margin_px)
         self._slider = self._make_slider()
         row.addWidget(self._slider, 1)
         row.addSpacing(theme.margin_px)
-        row.addWidget(_button(actions["first-wrong"], theme, with_text=True))
+        self._buttons.append(_button(actions["first-wrong"], with_text=True))
+        row.addWidget(self._buttons[-1])
         row.addSpacing(theme.margin_px)
         self._speed = self._make_speed()
         row.addWidget(self._speed)
+        self.dress(theme)
+
+    def dress(self, theme: Theme) -> None:
+        """Show in another theme."""
+        layout = self.layout()
+        if layout is not None:
+            layout.setContentsMargins(theme.margin_px, 1, theme.margin_px, 1)
+        for button in self._buttons:
+            button.setMinimumSize(theme.target_px + 4, theme.target_px)
+            button.setIconSize(QSize(theme.px(ICON_PX), theme.px(ICON_PX)))
 
     def show_steps(self, n_records: int, step: int) -> None:
         """Set the slider to a step; it does not answer."""
@@ -85,12 +98,10 @@ class StepBar(QWidget):
         """Empty."""
         super().__init__()
         self.setObjectName("step-bar")
-        self._theme = theme
+        self._line: StepLine | None = None
         row = QHBoxLayout(self)
-        row.setContentsMargins(theme.margin_px + 4, 2, theme.margin_px + 4, 4)
-        row.setSpacing(14)
+        row.setSpacing(GAP_PX)
         self._text = ElidedLabel()
-        self._text.setFont(theme.sans(is_bold=True))
         self._text.setAccessibleName("Step")
         row.addWidget(self._text, 1)
         self._where = QLabel()
@@ -98,6 +109,17 @@ class StepBar(QWidget):
         self._signs = tuple(QLabel() for _ in range(3))
         for label in self._signs:
             row.addWidget(label)
+        self.dress(theme)
+
+    def dress(self, theme: Theme) -> None:
+        """Show in another theme."""
+        self._theme = theme
+        layout = self.layout()
+        if layout is not None:
+            layout.setContentsMargins(theme.margin_px + 4, 2, theme.margin_px + 4, 4)
+        self._text.setFont(theme.sans(is_bold=True))
+        if self._line is not None:
+            self.show_line(self._line)
 
     @property
     def text(self) -> str:
@@ -106,18 +128,37 @@ class StepBar(QWidget):
 
     def say(self, text: str) -> None:
         """Show a sentence in place of a step."""
+        self._line = None
         self._text.set_full_text(text)
         for label in (self._where, *self._signs):
             label.clear()
 
     def show_line(self, line: StepLine) -> None:
         """Show a step."""
+        self._line = line
         self._text.set_full_text(line.text)
+        self._where.hide()
         self._where.setText(_coloured(line.where, self._theme.alarm.name()) if line.where else "")
         for label, sign in zip(self._signs, line.signs, strict=True):
             label.setText(self._marked(sign))
             label.setToolTip(f"{sign.name}: {sign.tooltip}")
             label.setAccessibleName(f"{sign.name} {sign.standing or 'pending or not judged'}")
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A narrower window has less room for the place of the difference."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Say where the step first differs only where the sentence is not cut by it."""
+        metrics = self._text.fontMetrics()
+        layout = self.layout()
+        margins = layout.contentsMargins() if layout is not None else QMargins()
+        taken = margins.left() + margins.right() + metrics.horizontalAdvance(self._text.full_text)
+        for label in (self._where, *self._signs):
+            taken += label.sizeHint().width() + GAP_PX
+        self._where.setVisible(taken <= self.width() and bool(self._where.text()))
 
     def _marked(self, sign: Sign) -> str:
         theme = self._theme
@@ -127,44 +168,10 @@ class StepBar(QWidget):
         return f"{name} <b>{_coloured(sign.mark, colour)}</b>"
 
 
-class ElidedLabel(QLabel):
-    """One line of text that ends in dots where it does not fit; then the tooltip has it all."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._full_text = ""
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-
-    @property
-    def full_text(self) -> str:
-        """The text before it was cut."""
-        return self._full_text
-
-    def set_full_text(self, text: str) -> None:
-        """Show a text."""
-        self._full_text = text
-        self._fit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Cut the text anew."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        metrics = self.fontMetrics()
-        shown = metrics.elidedText(
-            self._full_text, Qt.TextElideMode.ElideRight, self.contentsRect().width()
-        )
-        self.setText(shown)
-        self.setToolTip(self._full_text if shown != self._full_text else "")
-
-
-def _button(action: QAction, theme: Theme, *, with_text: bool = False) -> QToolButton:
+def _button(action: QAction, *, with_text: bool = False) -> QToolButton:
     button = QToolButton()
     button.setDefaultAction(action)
     button.setAutoRaise(True)
-    button.setMinimumSize(theme.target_px + 4, theme.target_px)
     if with_text:
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
     return button

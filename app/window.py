@@ -11,9 +11,11 @@ from types import TracebackType
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication
 
+from app.advice import hint
 from app.backend import TorchBackend
 from app.docks.registry import DOCKS
 from app.draft import Draft
+from app.first_run import FirstRun, first_run
 from app.fonts import load_fonts
 from app.main_window import MainWindow
 from app.notice import Notice
@@ -91,21 +93,37 @@ def _show(application: QApplication, options: WindowOptions, draft: Draft) -> in
     apply_theme(application, theme)
     reporter = FaultReporter()
     reporter.install()
-    control = RunControl(TorchBackend, draft)
+    first = None if _asks_for_a_run(options) else first_run()
+    control = RunControl(TorchBackend, draft if first is None else first.draft)
     window = MainWindow(control, DOCKS, theme, preferences)
     PlainKeys(application, window)
     reporter.reported.connect(window.show_notice, Qt.ConnectionType.QueuedConnection)
-    steps = _first_steps(options)
-    window.first_painted.connect(
-        lambda: control.begin(*steps, file=options.file), Qt.ConnectionType.QueuedConnection
-    )
+    control.faults_chosen.connect(preferences.note_fault_tried)
+    _prepare(window, options, first)
     window.show()
+    if first is not None and not preferences.has_tried_fault:
+        window.show_notice(hint(control.try_fault))
     status = application.exec()
     reporter.uninstall()
     if not control.close(CLOSE_LIMIT_MS):
         # Qt aborts the process when a running thread is destroyed; the layout is saved by now.
         os._exit(status)
     return status
+
+
+def _asks_for_a_run(options: WindowOptions) -> bool:
+    return options.file is not None or bool(options.faults) or options.step is not None
+
+
+def _prepare(window: MainWindow, options: WindowOptions, first: FirstRun | None) -> None:
+    """Show the first run, if there is one; load the engine once the window can be seen."""
+    control, queued = window.control, Qt.ConnectionType.QueuedConnection
+    if first is not None:
+        control.show_recorded(first.draft, first.held)
+        window.first_painted.connect(control.take_over, queued)
+        return
+    steps = _first_steps(options)
+    window.first_painted.connect(lambda: control.begin(*steps, file=options.file), queued)
 
 
 def _preferences(options: WindowOptions) -> Preferences:
@@ -116,6 +134,8 @@ def _preferences(options: WindowOptions) -> Preferences:
         preferences.forget_layout()
     if options.theme is not None:
         preferences.theme = options.theme
+    if options.layout is not None:
+        preferences.layout_name = options.layout
     return preferences
 
 

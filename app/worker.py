@@ -16,8 +16,10 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.backend import Backend
 from app.draft import Draft
 from app.error_place import place_of
+from app.memory import MANY_STEPS, hand_back
 from app.messages import (
     Advance,
+    Again,
     CleanRecorded,
     Ended,
     Failed,
@@ -26,6 +28,7 @@ from app.messages import (
     Opened,
     Ready,
     Recorded,
+    Remade,
     Said,
     Save,
     Start,
@@ -34,9 +37,12 @@ from app.messages import (
 from app.open_run import OpenRun
 from core.errors import CoreError
 from core.model.names import model_names
+from core.readouts.run_history import RunHistory
 from core.record import StepRecord
+from core.verdict import StepVerdict
 
 BATCH_S = 0.016
+JUDGED_AT_ONCE = 64
 NO_RUN = 0
 
 
@@ -45,6 +51,7 @@ class Worker(QObject):
 
     ready = Signal(object)
     started = Signal(object)
+    remade = Signal(object)
     recorded = Signal(object)
     clean_recorded = Signal(object)
     judged = Signal(object)
@@ -80,12 +87,12 @@ class Worker(QObject):
 
     @Slot(object)
     def advance(self, request: Advance) -> None:
-        """Make more steps of the open run."""
-        run = self._run
-        if run is not None and run.run_id == request.run_id:
-            with self._reporting(request.run_id):
+        """Make more steps of a run; one that is not open is made again first."""
+        with self._reporting(request.run.run_id):
+            run = self._opened(request.run)
+            if run is not None and request.n:
                 self._make_more(run, request)
-        self.idle.emit(Idle(request.run_id))
+        self.idle.emit(Idle(request.run.run_id))
 
     @Slot(object)
     def open(self, path: Path) -> None:
@@ -96,39 +103,64 @@ class Worker(QObject):
 
     @Slot(object)
     def save(self, request: Save) -> None:
-        """Write the open run to a file."""
-        run = self._run
-        if self._backend is None or run is None or run.run_id != request.run_id:
-            return
-        with self._reporting(request.run_id, request.path):
-            self._judge(run)
-            self._backend.save_trace(request.path, run.session, run.judge, full=request.full)
-            text = f"saved as {request.path}"
-            self.said.emit(Said(request.run_id, text, is_passing=False))
+        """Write a run to a file; one that is not open is made again first."""
+        with self._reporting(request.run.run_id, request.path):
+            run = self._opened(request.run)
+            if self._backend is not None and run is not None:
+                self._judge(run, request.run.cancelled)
+                self._backend.save_trace(request.path, run.session, run.judge, full=request.full)
+                text = f"saved as {request.path}"
+                self.said.emit(Said(run.run_id, text, is_passing=False))
 
-    @Slot(int)
-    def judge_rest(self, run_id: int) -> None:
+    @Slot(object)
+    def judge_rest(self, request: Again) -> None:
         """Judge what was not judged yet."""
-        run = self._run
-        if run is not None and run.run_id == run_id:
-            with self._reporting(run_id):
-                self._judge(run)
+        with self._reporting(request.run_id):
+            run = self._opened(request)
+            if run is not None:
+                self._judge(run, request.cancelled)
+        self.idle.emit(Idle(request.run_id))
+
+    def _opened(self, wanted: Again) -> OpenRun | None:
+        """The run of this number: the open one, or made again; None: it cannot be had.
+
+        A run of which no step is known could not begin, and is not tried twice.
+        """
+        if self._run is not None and self._run.run_id == wanted.run_id:
+            return self._run
+        if self._backend is None or wanted.cancelled.is_set() or not wanted.n_records:
+            return None
+        run, started = self._new_run(wanted.run_id, wanted.draft, self._backend)
+        while len(run.session.trace.records) < wanted.n_records:
+            record = None if wanted.cancelled.is_set() else run.next_record()
+            if record is None:
+                break
+            run.keep(record)
+        verdicts = [v for part in _verdicts(run, wanted.cancelled) for v in part]
+        if wanted.cancelled.is_set():
+            return None
+        self._run = run
+        self.remade.emit(_remade(run, started, verdicts))
+        return run
 
     def _begin(self, request: Start, backend: Backend) -> OpenRun:
-        draft = request.draft
+        run, started = self._new_run(request.run_id, request.draft, backend)
+        self.started.emit(started)
+        return run
+
+    def _new_run(self, run_id: int, draft: Draft, backend: Backend) -> tuple[OpenRun, Started]:
         loaded = backend.model(draft.model)
         spec = draft.spec(loaded.tokenizer.encode)
         session = backend.session(spec, loaded)
         clean = backend.clean_session(spec, loaded) if spec.faults else None
-        run = OpenRun(request.run_id, session, backend.judge(session), clean)
         token_text = cache(loaded.tokenizer.token_text)
-        self.started.emit(Started(request.run_id, draft, spec, session.trace.model, token_text))
-        return run
+        started = Started(run_id, draft, spec, session.trace.model, token_text)
+        return OpenRun(run_id, session, backend.judge(session), clean), started
 
     def _make_first(self, run: OpenRun, request: Start) -> None:
         next_record = run.planned_record if request.n_records is None else run.next_record
         n_made = self._make(run, request.n_records, next_record, request.cancelled)
-        self._judge(run)
+        self._judge(run, request.cancelled)
         if n_made != request.n_records or run.is_over:
             self._tell_end(run, request.cancelled)
 
@@ -138,12 +170,12 @@ class Worker(QObject):
             self.said.emit(Said(run.run_id, text, is_passing=True))
 
     def _make_more(self, run: OpenRun, request: Advance) -> None:
-        n_made = self._make(run, request.n, run.next_record, request.cancelled)
+        n_made = self._make(run, request.n, run.next_record, request.run.cancelled)
         is_short = n_made < request.n or run.is_over
         if is_short or run.n_unjudged >= request.judge_every:
-            self._judge(run)
+            self._judge(run, request.run.cancelled)
         if is_short:
-            self._tell_end(run, request.cancelled)
+            self._tell_end(run, request.run.cancelled)
 
     def _make(
         self,
@@ -174,10 +206,13 @@ class Worker(QObject):
             self.clean_recorded.emit(CleanRecorded(run.run_id, tuple(run.clean_records)))
         run.records, run.clean_records = [], []
 
-    def _judge(self, run: OpenRun) -> None:
-        if run.n_unjudged:
-            run.n_unjudged = 0
-            self.judged.emit(Judged(run.run_id, tuple(run.judge.update())))
+    def _judge(self, run: OpenRun, cancelled: threading.Event) -> None:
+        n_judged = 0
+        for verdicts in _verdicts(run, cancelled):
+            n_judged += len(verdicts)
+            self.judged.emit(Judged(run.run_id, verdicts))
+        if n_judged >= MANY_STEPS:
+            hand_back()
 
     def _tell_end(self, run: OpenRun, cancelled: threading.Event) -> None:
         reason = "cancelled" if cancelled.is_set() else run.session.trace.end
@@ -198,6 +233,24 @@ class Worker(QObject):
         except Exception as error:  # noqa: BLE001  (a fault of ours is reported, not lost)
             message = _named(f"the engine stopped: {type(error).__name__}: {error}", file)
             self.failed.emit(Failed(run_id, message, details=traceback.format_exc()))
+
+
+def _verdicts(run: OpenRun, cancelled: threading.Event) -> Iterator[tuple[StepVerdict, ...]]:
+    """What is due, in parts that grow, since each costs a forward over the whole run."""
+    while run.n_unjudged and not cancelled.is_set():
+        new = tuple(run.judge.update(max(JUDGED_AT_ONCE, len(run.judge.verdicts))))
+        run.n_unjudged -= len(new)
+        yield new
+
+
+def _remade(run: OpenRun, started: Started, verdicts: list[StepVerdict]) -> Remade:
+    """All of a run at once; from now on nothing of it is due."""
+    records, clean = tuple(run.records), tuple(run.clean_records)
+    run.records, run.clean_records = [], []
+    trace = run.session.trace
+    end = None if trace.end == "steps" else trace.end
+    histories = RunHistory(records), RunHistory(clean)
+    return Remade(started, trace.spec, records, clean, tuple(verdicts), end, *histories)
 
 
 def _named(message: str, file: Path | None) -> str:

@@ -12,6 +12,19 @@ ABSENT = -1
 then (see `known`), and JSON says null; exported arrays keep it."""
 
 
+LATER = {"in_digest": "unless default"}
+"""Marks a field that came in after the first trace files: left out of a digest while it holds its
+default, so that an account which does not need it keeps its digest."""
+
+MEMORY = {"in_digest": "never"}
+"""Marks a field that follows from what was done before, and so is no part of a digest."""
+
+
+PAD = -2
+"""Stands for padding where `causal_mask` is told token indices. Records say ABSENT there: a row of
+padding holds no token."""
+
+
 def known(number: int) -> int | None:
     """A number of such an array by itself."""
     return None if number == ABSENT else number

@@ -78,8 +78,8 @@ def first_difference(
     if reference is None:
         return None
     for layer in range(len(step.record.layers)):
-        for field, head in _LayerFields(step, layer, reference).differing():
-            return Difference(layer, head, field)
+        for difference in _LayerFields(step, layer, reference).differing():
+            return difference
     if logits_differ:
         return Difference(None, None, "logits")
     return _unused_difference(step.record)
@@ -112,7 +112,7 @@ def readable_of(record: StepRecord) -> tuple[tuple[int, ...], ...]:
     """For each new token, the token indices that the engine's policy let it see."""
     if not record.readable:
         return ()
-    computed = record.readable[record.n_recomputed :]
+    computed = record.readable[record.n_recomputed + record.n_padding :]
     return (
         *(() for _ in range(record.n_skipped)),
         *(tuple(tokens.tolist()) for tokens in computed),
@@ -122,23 +122,22 @@ def readable_of(record: StepRecord) -> tuple[tuple[int, ...], ...]:
 def _decided_fields(step: Step) -> Iterator[str]:
     """Fields that are decided once per step, in order."""
     fields = list(_policy_fields(step.record, step.expected))
-    if not _has_good_slots(step):
+    before = step.records[-2] if len(step.records) > 1 else None
+    if not has_good_slots(step.record, before):
         where = len(fields) - ("readable" in fields)
         fields.insert(where, "slots")
     yield from fields
 
 
-def _has_good_slots(step: Step) -> bool:
-    """Whether each new row has a slot of its own that was not in use."""
-    record = step.record
+def has_good_slots(record: StepRecord, before: StepRecord | None) -> bool:
+    """Whether each new row has a slot of its own that was not in use after the step before."""
     slots = record.slots.tolist()
     if len(set(slots)) != len(slots):
         return False
-    if record.phase == "new_prompt" or record.n_recomputed > 0 or len(step.records) < 2:
+    if record.phase == "new_prompt" or record.n_recomputed > 0 or before is None:
         return True
-    before = step.records[-2].ledger
-    is_refilled = before.origin != record.ledger.origin
-    return is_refilled or not set(slots) & set(before.counted_slots.tolist())
+    is_refilled = before.ledger.origin != record.ledger.origin
+    return is_refilled or not set(slots) & set(before.ledger.counted_slots.tolist())
 
 
 class _LayerFields:
@@ -159,11 +158,11 @@ class _LayerFields:
         readable = {token for tokens in self._readable for token in tokens}
         self._tokens = np.array(sorted(readable), dtype=np.int64)
 
-    def differing(self) -> Iterator[tuple[str, int | None]]:
-        """Name and head of each field that differs."""
+    def differing(self) -> Iterator[Difference]:
+        """Each field that differs."""
         columns = self._columns()
         if (columns == ABSENT).any():
-            yield "keys", None
+            yield Difference(self._layer, None, "keys")
             return
         key_rows = self._tokens - self._reference.start
         read = rows_as_read(self._step.records, self._step.record.step, self._layer)
@@ -172,7 +171,7 @@ class _LayerFields:
         yield from self._rows_of_heads("values", read[1][:, columns], values, key_rows)
         yield from self._heads("rotated_keys", *self._used_keys(read[0], columns, key_rows))
         if not self._is_visible_right():
-            yield "visible", None
+            yield Difference(self._layer, None, "visible")
         is_readable = self._is_readable()
         record, detail = self._record, self._detail
         for name, used, right in (
@@ -187,8 +186,8 @@ class _LayerFields:
             ("output", record.output, detail.output),
             ("residual", record.residual, detail.residual),
         ):
-            if self._is_off(used[self._new], right[self._rows]).any():
-                yield name, None
+            for off in self._heads(name, used[self._new][None], right[self._rows][None]):
+                yield Difference(off.layer, None, name, off.error, off.band)
 
     def _columns(self) -> IntArray:
         """For each expected token the column of the view that is said to hold it."""
@@ -203,6 +202,8 @@ class _LayerFields:
         used, right = self._record.used_keys, self._detail.used_keys
         if used is None:
             return read_keys[:, columns], right[:, key_rows]
+        if used.ndim == right.ndim == read_keys.ndim:
+            return used[:, columns], right[:, key_rows]
         # [T, Hkv, S, D] against [Hkv, T, N, D], or [Hkv, N, D] where each query uses the same
         # keys; a key counts where its query may read it.
         mine = used[self._new].swapaxes(0, 1)[:, :, columns]
@@ -227,24 +228,28 @@ class _LayerFields:
 
     def _rows_of_heads(
         self, name: str, used: FloatArray, reference: FloatArray, key_rows: IntArray
-    ) -> Iterator[tuple[str, int | None]]:
+    ) -> Iterator[Difference]:
         """The same for rows [Hkv, n, D] against the reference's [Hkv, N, D], as the judge does."""
         bands = row_bands(self._step.dtype, reference)[key_rows]
-        is_off = ~(gap(used, reference[:, key_rows]) <= bands[:, None])
-        yield from _first_head(name, is_off)
+        yield from self._first_head(name, gap(used, reference[:, key_rows]), bands[:, None])
 
-    def _heads(
-        self, name: str, used: FloatArray, right: FloatArray
-    ) -> Iterator[tuple[str, int | None]]:
+    def _heads(self, name: str, used: FloatArray, right: FloatArray) -> Iterator[Difference]:
         """The field with its first differing head, if one differs; heads are the first axis."""
-        yield from _first_head(name, self._is_off(used, right))
+        band = np.array(field_band(self._step.dtype, right))
+        yield from self._first_head(name, gap(used, right), band)
 
-    def _is_off(self, used: FloatArray, right: FloatArray) -> BoolArray:
-        return ~(gap(used, right) <= field_band(self._step.dtype, right))
+    def _first_head(self, name: str, off_by: FloatArray, bands: FloatArray) -> Iterator[Difference]:
+        """The field with its first head that is off, if one is; heads are the first axis."""
+        is_off = ~(off_by <= bands)
+        is_off_head = is_off.reshape(len(is_off), -1).any(axis=1)
+        if not is_off_head.any():
+            return
+        head = int(np.argmax(is_off_head))
+        error, band = _largest(off_by[head], np.broadcast_to(bands, off_by.shape[1:]))
+        yield Difference(self._layer, head, name, error, band)
 
 
-def _first_head(name: str, is_off: BoolArray) -> Iterator[tuple[str, int | None]]:
-    """The field with its first head that is off, if one is; heads are the first axis."""
-    is_off_head = is_off.reshape(len(is_off), -1).any(axis=1)
-    if is_off_head.any():
-        yield name, int(np.argmax(is_off_head))
+def _largest(off_by: FloatArray, bands: FloatArray) -> tuple[float, float]:
+    """The largest error, a number that is not finite before all others, with its band."""
+    place = int(np.argmax(np.where(np.isnan(off_by), np.inf, off_by)))
+    return float(off_by.flat[place]), float(bands.flat[place])

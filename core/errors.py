@@ -36,3 +36,7 @@ class FaultError(CoreError):
 
 class TraceError(CoreError):
     """A file that is no trace, or one that is damaged."""
+
+
+class LessonError(CoreError):
+    """A lesson that lacks a part, or a link in it that leads nowhere."""

@@ -1,6 +1,6 @@
 """Runs of the reference over the passages of a run, each as seldom as it can be."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ class Forwards:
         passage: Callable[[int], Passage],
         wanted: Iterable[tuple[int, int]],
         known: "Forwards | None" = None,
+        residuals_from: Mapping[int, int] | None = None,
     ) -> None:
         """Run nothing yet.
 
@@ -33,7 +34,9 @@ class Forwards:
             passage: number to passage.
             wanted: pairs of passage number and row.
             known: runs to be used again where a passage is the same.
+            residuals_from: by number, the first row whose residuals are kept.
         """
+        self._residuals_from = residuals_from or {}
         self._reference = reference
         self._first_row: dict[int, int] = {}
         for number, row in wanted:
@@ -52,7 +55,9 @@ class Forwards:
         if number not in self._runs:
             passage, first_row = self._passages[number], self._first_row[number]
             run = self._known.same_run(passage, first_row) if self._known else None
-            self._runs[number] = run or self._reference.forward(passage, first_row=first_row)
+            self._runs[number] = run or self._reference.forward(
+                passage, first_row=first_row, residuals_from=self._residuals_from.get(number)
+            )
         return self._runs[number]
 
     def logits(self, number: int, row: int) -> FloatArray:
@@ -96,6 +101,7 @@ class Forwards:
                 passage.position_ids,
                 passage.key_position_ids,
                 passage.readable,
+                is_narrowed=self._reference.is_narrowed,
             )[0, run.first_row :]
         gap = np.abs(logits.to(torch.float64).numpy() - run.logits).max(axis=1)
         return np.where(np.isfinite(gap), gap, 0.0)

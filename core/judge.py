@@ -27,7 +27,8 @@ from core.probe import probe_rows
 from core.record import StepRecord
 from core.reference import LooseRows, Reference
 from core.spec import Probe
-from core.tolerance import gap, logits_band, row_bands, wrong_floor
+from core.stages import LayerErrors, PlacedStep, errors_by_step, first_rows, stages_of
+from core.tolerance import gap, kl_divergence, largest_gap, logits_band, row_bands, wrong_floor
 from core.trace import Trace
 from core.verdict import LogitsVerdict, Standing, StepVerdict
 
@@ -63,7 +64,8 @@ class _Case:
         """Passage and row of the logits that the engine's own plan demands."""
         if self.place is None:
             return None
-        return self.place.passage_id, self.place.first_row + self.place.n_rows - 1
+        last = self.place.first_row + self.place.n_rows - 1
+        return self.place.passage_id, last - self.record.n_rejected
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +74,7 @@ class _Round:
 
     right: Forwards
     own: Forwards
+    layer_errors: dict[int, LayerErrors]
 
 
 class Judge:
@@ -97,30 +100,39 @@ class Judge:
         )
         self._own = OwnText()
         self._weights = loaded.weights.to(getattr(torch, spec.dtype), "cpu")
-        self._reference = Reference(config, self._weights.arrays())
+        self._reference = Reference(
+            config, self._weights.arrays(), is_narrowed=spec.kv_dtype is not None
+        )
         self._noise = 0.0
         self._n_threads = None if config.d_model >= _WIDE else 1
         self._threads = ThreadpoolController()
 
-    def update(self) -> list[StepVerdict]:
-        """Verdicts of the steps recorded since the last call, in order."""
+    def update(self, most: int | None = None) -> list[StepVerdict]:
+        """Verdicts of the steps not judged yet, in order; `most` of them, None: all."""
         n_torch = torch.get_num_threads()
         torch.set_num_threads(self._n_threads or n_torch)
         try:
             with self._threads.limit(limits=self._n_threads):  # pyright: ignore[reportUnknownMemberType]
-                new = self._judged()
+                new = self._judged(most)
         finally:
             torch.set_num_threads(n_torch)
         self.verdicts.extend(new)
         return new
 
-    def _judged(self) -> list[StepVerdict]:
-        records = self._trace.records[len(self.verdicts) :]
+    def _judged(self, most: int | None) -> list[StepVerdict]:
+        n_judged = len(self.verdicts)
+        records = self._trace.records[n_judged : None if most is None else n_judged + most]
         cases = [self._case(record) for record in records]
+        placed = [
+            PlacedStep(case.record, place[0], place[1] + case.record.n_rejected)
+            for case in cases
+            if (place := case.right_place) is not None
+        ]
         right = Forwards(
             self._reference,
             self._oracle.passage,
             [case.right_place for case in cases if case.right_place is not None],
+            residuals_from=first_rows(placed),
         )
         own = Forwards(
             self._reference,
@@ -130,7 +142,8 @@ class Judge:
         )
         self._find_spoiled(cases, own)
         noise = _noise_by_place(cases, right, self._weights)
-        return [self._verdict(case, _Round(right, own), noise) for case in cases]
+        runs = _Round(right, own, errors_by_step(placed, right.run, self._trace.spec.number_kind))
+        return [self._verdict(case, runs, noise) for case in cases]
 
     # Before the forwards
 
@@ -141,11 +154,24 @@ class Judge:
             expected = self._oracle.rollback(record.n_rolled_back, engine_accepted=accepted)
         elif record.phase == "probe":
             expected, loose = self._probe(record, accepted=accepted)
+        elif record.phase == "verify":
+            expected = self._oracle.verify(
+                record.token_ids, record.n_rejected, engine_accepted=accepted
+            )
         else:
-            if record.phase == "new_prompt":
-                self._oracle.new_prompt()
-            expected = self._oracle.append(record.token_ids, engine_accepted=accepted)
+            token_ids = self._to_read(record)
+            expected = self._oracle.append(
+                token_ids, engine_accepted=accepted, n_pads=record.n_padding
+            )
         return _Case(record, expected, self._own.follow(record, loose))
+
+    def _to_read(self, record: StepRecord) -> tuple[int, ...]:
+        """The tokens that were to be read: of a new prompt, those whose rows are not there."""
+        if record.prompt_ids:
+            return self._oracle.reuse(record.prompt_ids)
+        if record.phase == "new_prompt":
+            self._oracle.new_prompt()
+        return record.token_ids
 
     def _probe(self, record: StepRecord, *, accepted: bool) -> tuple[Expected, LooseRows | None]:
         n_keys, n_values = record.n_probed
@@ -179,8 +205,10 @@ class Judge:
             is_off = np.zeros(len(rows), dtype=bool)
             for layer in range(len(run.values)):
                 given = [record.layers[layer] for record, _ in steps]
-                is_off |= self._differ(run.stored_keys[layer], rows, [g.new_keys for g in given])
-                is_off |= self._differ(run.values[layer], rows, [g.new_values for g in given])
+                keys, values = ([g.new_keys for g in given], [g.new_values for g in given])
+                counts = [place.n_rows for _, place in steps]
+                is_off |= self._differ(run.stored_keys[layer], rows, _last(keys, counts))
+                is_off |= self._differ(run.values[layer], rows, _last(values, counts))
             self._own.passages[number].spoiled.update(rows[is_off].tolist())
 
     def _differ(
@@ -188,7 +216,7 @@ class Judge:
     ) -> BoolArray:
         """[rows] whether the rows given [Hkv, n, D] are not the reference's [Hkv, N, D]."""
         off_by = gap(np.concatenate(given, axis=1), reference[:, rows]).max(axis=(0, 2))
-        return ~(off_by <= row_bands(self._trace.spec.dtype, reference)[rows])
+        return ~(off_by <= row_bands(self._trace.spec.number_kind, reference)[rows])
 
     def _verdict(
         self, case: _Case, runs: _Round, noise: dict[tuple[int, int], float]
@@ -200,11 +228,14 @@ class Judge:
         difference = None
         if is_off or "wrong" in (policy, mechanism):
             records = self._trace.records[: case.record.step + 1]
-            step = Step(records, case.expected, self._trace.spec.dtype)
+            step = Step(records, case.expected, self._trace.spec.number_kind)
             difference = first_difference(
                 step, lambda: _detail(case, step, runs.right), logits_differ=is_off
             )
-        return StepVerdict(case.record.step, case.expected, policy, mechanism, logits, difference)
+        number = case.record.step
+        before = self._trace.records[number - 1] if number else None
+        stages = stages_of(case.record, before, case.expected, runs.layer_errors.get(number))
+        return StepVerdict(number, case.expected, policy, mechanism, logits, difference, stages)
 
     def _logits_verdict(
         self, case: _Case, right: Forwards, noise: dict[tuple[int, int], float]
@@ -214,16 +245,16 @@ class Judge:
             return None
         reference = right.logits(*place)
         self._noise = max(self._noise, noise[place])
-        band = logits_band(self._trace.spec.dtype, reference)
+        band = logits_band(self._trace.spec.number_kind, reference)
         wrong_above = self._wrong_above(reference)
-        error = _largest_gap(logits, reference)
+        error = largest_gap(logits, reference)
         standing: Standing = "right"
         if not error <= band:
             standing = "rounding" if error <= wrong_above else "wrong"
         return LogitsVerdict(
             standing=standing,
             max_abs_error=error,
-            kl=_kl(reference, logits),
+            kl=kl_divergence(reference, logits),
             band=band,
             wrong_above=wrong_above,
             reference=reference,
@@ -232,7 +263,7 @@ class Judge:
 
     def _wrong_above(self, reference: FloatArray) -> float:
         """Error above which logits are wrong."""
-        floor = wrong_floor(self._trace.spec.dtype, reference)
+        floor = wrong_floor(self._trace.spec.number_kind, reference)
         return max(floor, _NOISE_FACTOR * self._noise)
 
     def _kept_its_plan(self, case: _Case, own: Forwards) -> bool:
@@ -240,7 +271,7 @@ class Judge:
         if case.place is None or place is None or logits is None:
             return True
         reference = own.logits(*place)
-        if not _largest_gap(logits, reference) <= self._wrong_above(reference):
+        if not largest_gap(logits, reference) <= self._wrong_above(reference):
             return False
         passage = self._own.passages[case.place.passage_id]
         n_loose = _n_loose(passage.loose, case.place.first_row)
@@ -261,36 +292,22 @@ def _noise_by_place(
     }
 
 
+def _last(arrays: Sequence[FloatArray], counts: Sequence[int]) -> list[FloatArray]:
+    """The last rows of arrays [Hkv, T, D]: those before them are padding."""
+    return [array[:, -n:] for array, n in zip(arrays, counts, strict=True)]
+
+
 def _detail(case: _Case, step: Step, right: Forwards) -> Detail | None:
     place = case.right_place
     if place is None:
         return None
     number, row = place
-    run = right.detail(number, row - step.n_compared + 1, row)
+    last = row + case.record.n_rejected
+    run = right.detail(number, last - step.n_compared + 1, last)
     n_loose = _n_loose(right.passage(number).loose, row)
-    return Detail(run, case.record.token_index[-1] - row, n_loose)
+    return Detail(run, case.record.token_index[-1] - last, n_loose)
 
 
 def _n_loose(loose: Sequence[LooseRows], row: int) -> int:
     """Rows without a token that the query at `row` of a passage rightly reads."""
     return sum(rows.keys.shape[2] for rows in loose if rows.first_reader <= row)
-
-
-def _largest_gap(logits: FloatArray, reference: FloatArray) -> float:
-    """The largest error; infinite or NaN where the engine has what the reference has not."""
-    return float(gap(logits, reference).max())
-
-
-def _kl(reference: FloatArray, logits: FloatArray) -> float:
-    """Kullback-Leibler divergence in nats, from the reference to the engine.
-
-    NaN where the engine's logits are no distribution.
-    """
-    with np.errstate(invalid="ignore"):
-        right, mine = _log_softmax(reference), _log_softmax(logits.astype(np.float64))
-        return float((np.exp(right) * (right - mine)).sum())
-
-
-def _log_softmax(logits: FloatArray) -> FloatArray:
-    shifted = logits - logits.max()
-    return shifted - np.log(np.exp(shifted).sum())

@@ -127,7 +127,7 @@ class OwnText:
         if not record.is_computed:
             return None
         first = record.token_index[0] + record.n_skipped - record.n_recomputed
-        n = len(record.readable)
+        n = len(record.readable) - record.n_padding
         is_refilled = record.ledger.origin == first and first > newest.start
         stop = newest.start + len(newest.token_ids)
         if is_refilled or not newest.start <= first <= stop:
@@ -140,7 +140,10 @@ class OwnText:
 
     def _turn_page(self, record: StepRecord) -> None:
         """A new prompt begins a passage of its own, a rollback one that shares the first rows."""
-        if record.phase == "new_prompt":
+        if record.phase == "new_prompt" and record.prompt_ids:
+            newest = self.passages[-1]
+            self.passages.append(newest.cut(max(0, record.token_index[0] - newest.start)))
+        elif record.phase == "new_prompt":
             self.passages.append(OwnPassage(0))
         elif record.phase == "rollback" and isinstance(record.outcome, Ok):
             n_rows = record.ledger.seen - self.passages[-1].start
@@ -152,9 +155,9 @@ class OwnText:
     def _extend(self, passage: OwnPassage, record: StepRecord, n: int) -> None:
         plan = record.layers[0].plan
         passage.token_ids.extend(_computed_ids(record, n))
-        passage.position_ids.extend(plan.position_ids.tolist())
-        passage.readable.extend(record.readable)
-        for i in range(n):
+        passage.position_ids.extend(plan.position_ids[record.n_padding :].tolist())
+        passage.readable.extend(record.readable[record.n_padding :])
+        for i in range(record.n_padding, record.n_padding + n):
             read_at = plan.read_position_ids
             passage.key_positions.append(
                 None if read_at is None else (plan.view_token_index, read_at[i])
@@ -179,7 +182,8 @@ def reads_what_it_names(record: StepRecord, passage: OwnPassage, n_loose: int) -
         if (id(named), id(found)) in seen:
             continue
         seen.add((id(named), id(found)))
-        if not np.array_equal(named, found) or int((found == ABSENT).sum()) != n_loose:
+        n_without = n_loose + record.ledger.n_pads
+        if not np.array_equal(named, found) or int((found == ABSENT).sum()) != n_without:
             return False
         seen_by_any = found[layer.plan.mask.any(axis=0)]
         if spoiled and not spoiled.isdisjoint((seen_by_any - passage.start).tolist()):

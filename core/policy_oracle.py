@@ -74,6 +74,7 @@ class Expected:
         passage_id: the newest passage after this step.
         row: the row of that passage which holds the last token that the engine read in this
             step; None: it read none, or one that has no right position.
+        n_pads: of the rows held, those of padding, which no token may read.
     """
 
     outcome: Outcome
@@ -85,6 +86,12 @@ class Expected:
     recomputed: int
     passage_id: int
     row: int | None
+    n_pads: int = 0
+
+    @property
+    def n_loose(self) -> int:
+        """Rows held without a token that every query reads."""
+        return self.length - len(self.live) - self.n_pads
 
 
 @dataclass(slots=True)
@@ -121,19 +128,62 @@ class PolicyOracle:
         self._state = TextState()
         self._open([], 0)
 
-    def append(self, token_ids: Sequence[int], *, engine_accepted: bool) -> Expected:
+    def reuse(self, prompt_ids: Sequence[int]) -> tuple[int, ...]:
+        """A new text of which the rows of what it shares with the old one stay.
+
+        Returns:
+            The tokens that are still to be read; they follow by `append`. At least the last one.
+        """
+        old = self._passages[-1].text
+        n_kept = 0
+        while n_kept < min(len(old), len(prompt_ids) - 1) and old[n_kept] == prompt_ids[n_kept]:
+            n_kept += 1
+        loose = self._passages[-1].loose
+        self._state = self._rule.cut(self._state, n_kept)
+        self._open(old[:n_kept], 0)
+        self._passages[-1].loose.extend(rows for rows in loose if rows.first_reader <= n_kept)
+        return tuple(prompt_ids[n_kept:])
+
+    def verify(
+        self, token_ids: Sequence[int], n_rejected: int, *, engine_accepted: bool
+    ) -> Expected:
+        """The next token and some drafts, of which the last `n_rejected` are taken back.
+
+        The passage named is the one that holds the drafts too; the row, that of the last token
+        that is kept.
+        """
+        read = self._rule.appended(self._state, len(token_ids))
+        kept = self._rule.cut(read, read.seen - n_rejected)
+        expected = self.append(token_ids, engine_accepted=engine_accepted)
+        if expected.outcome == OK:
+            held = self._held(kept)
+            expected = replace(expected, length=held.length, seen=held.seen, live=held.live)
+        if not engine_accepted or n_rejected == 0:
+            return expected
+        newest = self._passages[-1]
+        self._state = kept
+        self._open(newest.text[: kept.seen], newest.start)
+        self._passages[-1].loose.extend(newest.loose)
+        row = None if expected.row is None else expected.row - n_rejected
+        return replace(expected, row=row)
+
+    def append(
+        self, token_ids: Sequence[int], *, engine_accepted: bool, n_pads: int = 0
+    ) -> Expected:
         """A chunk of a prompt, or the one token of a decode.
 
         Args:
             token_ids: the tokens that the engine was given.
             engine_accepted: whether it read them.
+            n_pads: rows of padding that come with them.
         """
         before, n_new = self._state, len(token_ids)
-        after = self._rule.appended(before, n_new)
+        padded = replace(before, n_pads=n_pads) if n_pads else before
+        after = self._rule.appended(padded, n_new)
         position_ids = tuple(
             self._rule.position_id(after, token) for token in range(before.seen, after.seen)
         )
-        outcome = self._append_outcome(n_new, position_ids)
+        outcome = self._append_outcome(n_new + n_pads, position_ids)
         if outcome == OK:
             expected = replace(
                 self._held(after),
@@ -283,6 +333,7 @@ class PolicyOracle:
             recomputed=0,
             passage_id=self._newest_id,
             row=None,
+            n_pads=state.n_pads,
         )
 
 

@@ -36,16 +36,18 @@ class TextState:
         seen: tokens read.
         first: first token held, sinks left aside; `seen` if there is none.
         loose: rows that hold no token, oldest first.
+        n_pads: rows of padding.
     """
 
     seen: int = 0
     first: int = 0
     loose: tuple[LooseCount, ...] = ()
+    n_pads: int = 0
 
     @property
     def n_loose(self) -> int:
-        """Rows that hold no token."""
-        return sum(rows.n_rows for rows in self.loose)
+        """Rows that hold no token, padding included."""
+        return self.n_pads + sum(rows.n_rows for rows in self.loose)
 
 
 class Rule(Protocol):
@@ -127,7 +129,7 @@ class Band:
         """The newest stay."""
         seen = state.seen + n_new
         first = state.first if self.recent is None else max(state.first, seen - self.recent)
-        return TextState(seen, first, state.loose)
+        return TextState(seen, first, state.loose, state.n_pads)
 
     def passage_start(self, state: TextState) -> int:
         """The text's first: rows still carry what has left."""
@@ -162,7 +164,7 @@ class Band:
         """Rows before the target stay, those without a token too."""
         first = min(state.first, self._first_recent(target))
         loose = tuple(rows for rows in state.loose if rows.first_reader <= target)
-        return TextState(target, first, loose)
+        return TextState(target, first, loose, state.n_pads)
 
     def position_ids(self, n_tokens: int) -> IntArray:
         """Places in the text, or ranks."""

@@ -6,13 +6,13 @@ ABSENT where there is nothing.
 """
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, cast
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
+from core.arrays import LATER, FloatArray, IntArray
 from core.engine.types import LayerPlan, Ledger
 from core.outcome import Outcome
 
@@ -104,11 +104,16 @@ class StepRecord:
             see, ascending.
         layers: one record a layer; empty where nothing was computed.
         live: what is really in the counted slots; one per layer, the same object where equal.
-        logits: [V] of the last token; None where nothing was computed.
+        logits: [V] of the last token that is kept; None where nothing was computed.
         predicted: the engine's own choice after it.
         next_token: the token to be read next; None: nothing follows from this step.
         is_forced: whether `next_token` was chosen from outside.
         n_rolled_back: tokens that a rollback asked to take back; 0 in other steps.
+        n_rejected: drafts at the end of `token_ids` that were read and taken back in the step.
+        prompt_ids: the whole new prompt where rows of an older text were to be used again; what
+            was read of it is `token_ids`, the last of it. Empty in other steps.
+        n_padding: rows of padding that came before the new tokens; the first of the T computed.
+        n_allocated: rows that each buffer has room for, where it grows; 0: for all of them at once.
         n_probed: key rows and value rows that a probe asked to append; (0, 0) in other steps.
     """
 
@@ -134,6 +139,10 @@ class StepRecord:
     is_forced: bool
     n_rolled_back: int = 0
     n_probed: tuple[int, int] = (0, 0)
+    n_padding: int = field(default=0, metadata=LATER)
+    n_allocated: int = field(default=0, metadata=LATER)
+    n_rejected: int = field(default=0, metadata=LATER)
+    prompt_ids: tuple[int, ...] = field(default=(), metadata=LATER)
 
     @property
     def is_computed(self) -> bool:
@@ -145,7 +154,8 @@ class StepRecord:
         """Position id of each new token (layer 0); None: fell out before it was computed."""
         if not self.layers:
             return ()
-        computed = self.layers[0].plan.position_ids[self.n_recomputed :].tolist()
+        first = self.n_recomputed + self.n_padding
+        computed = self.layers[0].plan.position_ids[first:].tolist()
         return (*(None for _ in range(self.n_skipped)), *computed)
 
     def digest(self) -> str:
@@ -154,6 +164,14 @@ class StepRecord:
         for part in _bytes_of(self):
             state.update(part)
         return state.hexdigest()
+
+
+def _is_left_out(metadata: Mapping[str, str], item: object, default: object) -> bool:
+    """Whether a field says that it has no part in the digest; see `core.arrays.LATER`."""
+    in_digest = metadata.get("in_digest")
+    if in_digest is None or isinstance(item, np.ndarray):
+        return False
+    return in_digest == "never" or item is default or item == default
 
 
 def _bytes_of(value: object) -> Iterator[bytes]:
@@ -169,7 +187,9 @@ def _bytes_of(value: object) -> Iterator[bytes]:
             yield from _bytes_of(item)
     elif is_dataclass(value):
         yield f"{type(value).__name__};".encode()
-        for field in fields(value):
-            yield from _bytes_of(getattr(value, field.name))
+        for part in fields(value):
+            item = getattr(value, part.name)
+            if not _is_left_out(part.metadata, item, part.default):
+                yield from _bytes_of(item)
     else:
         yield f"{value!r};".encode()

@@ -14,7 +14,7 @@ from core.errors import ModelError
 from core.model.config import ModelConfig
 from core.reference_attention import AttentionDetail, Heads, attend, attend_in_detail
 from core.reference_blocks import key_rows_turned_at, plan_blocks, whole_block
-from core.reference_math import ACTIVATIONS, NORMS, Float64Array, rotated, turn
+from core.reference_math import ACTIVATIONS, NORMS, Float64Array, narrowed, rotated, turn
 from core.reference_passage import LooseRows, Passage
 
 __all__ = ["LayerDetail", "LooseRows", "Passage", "Reference", "ReferenceRun"]
@@ -53,6 +53,8 @@ class ReferenceRun:
             tokens' position ids, or not at all where positions are re-assigned.
         values: one per layer, [Hkv, N, D].
         layers: one per layer; empty if no detail was asked for.
+        residuals: one per layer, [n, d_model] after the MLP, of the last n rows: from the row
+            asked for on, in the last layer not before `first_row`. Empty if not asked for.
     """
 
     first_row: int
@@ -60,6 +62,7 @@ class ReferenceRun:
     stored_keys: tuple[Float64Array, ...]
     values: tuple[Float64Array, ...]
     layers: tuple[LayerDetail, ...]
+    residuals: tuple[Float64Array, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +91,15 @@ class Reference:
         config: the model's shape.
         arrays: its weights by name ("embedding", "layers.0.qkv_weight", ...), as float64, rounded
             before to the number type that the engine uses. An array the model has not is left out.
+        is_narrowed: whether keys and values are narrowed to 8 bits as they would be stored. Only
+            where keys have one position of their own.
     """
 
-    def __init__(self, config: ModelConfig, arrays: Mapping[str, np.ndarray]) -> None:
+    def __init__(
+        self, config: ModelConfig, arrays: Mapping[str, np.ndarray], *, is_narrowed: bool = False
+    ) -> None:
         self._config = config
+        self.is_narrowed = is_narrowed
         self._embedding = _needed(arrays, "embedding")
         self._position_embedding = _optional(arrays, "position_embedding")
         self._final_norm_weight = _needed(arrays, "final_norm_weight")
@@ -102,7 +110,12 @@ class Reference:
         self._activation: Callable[[Float64Array], Float64Array] = ACTIVATIONS[config.activation]
 
     def forward(
-        self, passage: Passage, *, first_row: int = 0, detail: bool = False
+        self,
+        passage: Passage,
+        *,
+        first_row: int = 0,
+        detail: bool = False,
+        residuals_from: int | None = None,
     ) -> ReferenceRun:
         """Read the passage.
 
@@ -110,14 +123,17 @@ class Reference:
             passage: N tokens, with their positions and what each may read.
             first_row: the first row whose logits (and detail) are wanted.
             detail: whether to keep what each layer did with those rows.
+            residuals_from: the first row whose residuals are kept; None: keep none.
 
         Raises:
             ModelError: the model has a table of positions and a position id is not in it.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._forward(passage, first_row, keeps_detail=detail)
+            return self._forward(passage, first_row, residuals_from, keeps_detail=detail)
 
-    def _forward(self, passage: Passage, first_row: int, *, keeps_detail: bool) -> ReferenceRun:
+    def _forward(
+        self, passage: Passage, first_row: int, residuals_from: int | None, *, keeps_detail: bool
+    ) -> ReferenceRun:
         config, n_tokens = self._config, len(passage.token_ids)
         x = self._embedded(passage)
         key_turn = self._key_turn(passage)
@@ -128,6 +144,7 @@ class Reference:
         stored_keys: list[Float64Array] = []
         values: list[Float64Array] = []
         details: list[LayerDetail] = []
+        residuals: list[Float64Array] = []
         for number, layer in enumerate(self._layers):
             heads, stored = self._heads(layer, passage, number, x, key_turn)
             stored_keys.append(stored)
@@ -145,9 +162,16 @@ class Reference:
             x += self._mlp(layer, x)
             if seen is not None:
                 details.append(_detail(seen, output[first_row - start :], x[first_row - start :]))
+            if residuals_from is not None:
+                residuals.append(x[max(0, residuals_from - start) :].copy())
         x = self._norm(x, self._final_norm_weight, self._final_norm_bias, config.norm_eps)
         return ReferenceRun(
-            first_row, x @ self._head, tuple(stored_keys), tuple(values), tuple(details)
+            first_row,
+            x @ self._head,
+            tuple(stored_keys),
+            tuple(values),
+            tuple(details),
+            tuple(residuals),
         )
 
     def _embedded(self, passage: Passage) -> Float64Array:
@@ -190,6 +214,8 @@ class Reference:
         keys = np.ascontiguousarray(k.reshape(n_tokens, n_kv_heads, size).swapaxes(0, 1))
         values = np.ascontiguousarray(v.reshape(n_tokens, n_kv_heads, size).swapaxes(0, 1))
         turned = keys if key_turn is None else rotated(keys, *key_turn)
+        if self.is_narrowed:
+            turned, values = narrowed(turned), narrowed(values)
         none = np.empty((n_kv_heads, 0, size))
         loose_keys = np.concatenate([none, *(rows.keys[number] for rows in passage.loose)], axis=1)
         loose_values = np.concatenate(

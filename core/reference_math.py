@@ -86,6 +86,13 @@ def silu(x: Float64Array) -> Float64Array:
     return x / (1.0 + np.exp(-x))
 
 
+def narrowed(rows: Float64Array) -> Float64Array:
+    """[.., D] each row in whole steps of a 127th of its largest absolute value; zeros stay."""
+    step = np.max(np.abs(rows), axis=-1, keepdims=True, initial=0.0) / 127.0
+    step[step == 0.0] = 1.0
+    return np.rint(rows / step) * step
+
+
 NORMS: dict[
     str, Callable[[Float64Array, Float64Array, Float64Array | None, float], Float64Array]
 ] = {"layer": layer_norm, "rms": rms_norm}

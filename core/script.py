@@ -5,8 +5,9 @@ what happened before; all of that is here and nowhere else.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import torch
 
@@ -15,16 +16,18 @@ from core.model.config import ModelConfig
 from core.outcome import EndReason, Ok, PositionLimit
 from core.probe import probe_rows
 from core.record import Phase, StepRecord
-from core.spec import Decode, NewPrompt, Prefill, Probe, Request, Rollback, RunSpec
+from core.spec import Decode, NewPrompt, Prefill, Probe, Request, Rollback, RunSpec, Verify
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """A part of a prompt; `continues` the part before it."""
+    """A part of a prompt; `continues` the part before it, `reuses` rows of the old text."""
 
     phase: Phase
     token_ids: tuple[int, ...]
     continues: bool
+    reuses: bool = False
+    n_pad: int = 0
 
     @property
     def is_new_text(self) -> bool:
@@ -32,7 +35,7 @@ class _Chunk:
         return self.phase == "new_prompt"
 
 
-_Task = _Chunk | Decode | Rollback | Probe
+_Task = _Chunk | Decode | Verify | Rollback | Probe
 
 
 class Script:
@@ -69,10 +72,17 @@ class Script:
         match self._tasks[0]:
             case _Chunk(phase, token_ids, _) as chunk:
                 forced = self._forced_next()
-                return AppendTokens(phase, token_ids, forced, is_new_text=chunk.is_new_text)
+                n_common = _n_common(self._text, token_ids) if chunk.reuses else None
+                is_new, n_pad = chunk.is_new_text, chunk.n_pad
+                return AppendTokens(phase, token_ids, forced, is_new, n_common, n_pad=n_pad)
             case Decode():
                 read = () if self._pending is None else (self._pending,)
                 return AppendTokens("decode", read, self._forced_next())
+            case Verify(drafts) as verify:
+                read = () if self._pending is None else (self._pending,)
+                forced = self._forced_next()
+                rejected = verify.n_rejected
+                return AppendTokens("verify", read + drafts, forced, n_rejected=rejected)
             case Rollback(n):
                 is_possible = n <= len(self._text)
                 return RollBack(n, self._text[-n] if is_possible else None)
@@ -89,8 +99,10 @@ class Script:
             del self._text[-task.n :]
             self._pending, self._is_forced = record.next_token, True
         elif not isinstance(task, Probe):
-            self._text = [] if self._starts_text(task) else self._text
+            if self._starts_text(task):
+                del self._text[_n_kept(record) :]
             self._text.extend(record.token_ids)
+            del self._text[len(self._text) - record.n_rejected :]
             self._pending, self._is_forced = record.next_token, record.is_forced
             if record.next_token is not None and not isinstance(self._upcoming(), _Chunk):
                 self.generated.append((record.step, record.next_token))
@@ -101,12 +113,13 @@ class Script:
         if not isinstance(request, Prefill | NewPrompt):
             return (request,)
         ids, size = request.token_ids, self._spec.chunk or len(request.token_ids)
-        is_new = isinstance(request, NewPrompt)
         chunks = [
             _Chunk("prefill", ids[i : i + size], continues=i > 0) for i in range(0, len(ids), size)
         ]
-        if is_new:
-            chunks[0] = replace(chunks[0], phase="new_prompt")
+        if isinstance(request, Prefill):
+            chunks[0] = replace(chunks[0], n_pad=request.n_pad)
+        else:
+            chunks[0] = replace(chunks[0], phase="new_prompt", reuses=request.reuse_prefix)
         return chunks
 
     def _upcoming(self) -> _Task | None:
@@ -132,16 +145,28 @@ class Script:
             while isinstance(rest := self._upcoming(), _Chunk) and rest.continues:
                 self._tasks.popleft()  # the rest of a prompt that was refused
             if self._starts_text(task):
-                self._text, self._pending = [], None
+                del self._text[_n_kept(record) :]
+                self._pending = None
 
     def _end_before(self, task: _Task | None) -> EndReason | None:
         if task is None:
             return "steps"
-        if isinstance(task, Decode) and self._pending is None:
+        if isinstance(task, Decode | Verify) and self._pending is None:
             return "refused"  # nothing was ever read that a token could follow from
-        if isinstance(task, Decode) and self._is_own_end():
+        if isinstance(task, Decode | Verify) and self._is_own_end():
             return "end_of_text"
         return None
 
     def _is_own_end(self) -> bool:
         return not self._is_forced and self._pending == self._config.eos_token_id
+
+
+def _n_common(text: Sequence[int], token_ids: Sequence[int]) -> int:
+    """Tokens that both begin with."""
+    pairs = zip(text, token_ids, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _n_kept(record: StepRecord) -> int:
+    """Tokens of the old text that a new one goes on from."""
+    return len(record.prompt_ids) - len(record.token_ids) if record.prompt_ids else 0

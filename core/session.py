@@ -18,7 +18,7 @@ from core.model.devices import resolve_device, resolve_dtype
 from core.model.loading import LoadedModel
 from core.record import StepRecord
 from core.script import Script
-from core.spec import Decode, FaultUse, NewPrompt, Prefill, RunSpec
+from core.spec import Decode, FaultUse, NewPrompt, Prefill, RunSpec, Verify
 from core.trace import ModelInfo, Trace
 
 _POLICIES: dict[str, Callable[[RunSpec], Policy]] = {
@@ -143,15 +143,22 @@ def _engine(
         numbering = ByRank(spec.capacity, spec.sinks)
     policy = _POLICIES[spec.policy](spec)
     n_rows = spec.capacity + (spec.longest_append if policy.evicts_at_commit else 0)
+    seams_at = activate(spec.faults, config.n_layers).tables()
     store = RowStore.allocate(
-        config.n_layers, config.n_kv_heads, n_rows, config.d_head, weights.embedding
+        config.n_layers,
+        config.n_kv_heads,
+        n_rows,
+        config.d_head,
+        weights.embedding,
+        seams_at(0)[0].allocate,
+        spec.first_rows if spec.growable else None,
     )
     return Engine(
-        model=Model.of(weights),
+        model=Model.of(weights, is_quantised=spec.kv_dtype is not None),
         policy=policy,
         numbering=numbering,
         sampling=_sampling(spec),
-        seams_at=activate(spec.faults, config.n_layers).tables(),
+        seams_at=seams_at,
         store=store,
         witness=make_witness(store),
         capacity=spec.capacity,
@@ -179,7 +186,7 @@ def _check_fits(spec: RunSpec, config: ModelConfig) -> None:
             field="reassign_positions",
         )
     for request in spec.all_requests:
-        if isinstance(request, Prefill | NewPrompt):
+        if isinstance(request, Prefill | NewPrompt | Verify):
             _check_ids_fit(spec, config, spec.field_of(request), request.token_ids)
     _check_ids_fit(spec, config, "force_ids", spec.force_ids)
 

@@ -8,15 +8,24 @@ from core.errors import SpecError
 
 PolicyName = Literal["refuse", "window", "reprefill", "sinks"]
 DTypeName = Literal["float32", "float64", "bfloat16", "float16"]
+KvDTypeName = Literal["int8"]
+KV_DTYPE_NAMES: tuple[str, ...] = get_args(KvDTypeName)
 POLICY_NAMES: tuple[str, ...] = get_args(PolicyName)
 DTYPE_NAMES: tuple[str, ...] = get_args(DTypeName)
 
 
 @dataclass(frozen=True, slots=True)
 class Prefill:
-    """Read these tokens after what was read before."""
+    """Read these tokens after what was read before.
+
+    Attributes:
+        token_ids: the tokens.
+        n_pad: rows of padding before them, as in a batch with a longer prompt. Only the first
+            request can have any, only without chunks and under the policy refuse.
+    """
 
     token_ids: tuple[int, ...]
+    n_pad: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +41,34 @@ class Rollback:
 
 
 @dataclass(frozen=True, slots=True)
-class NewPrompt:
-    """Forget the text and read these tokens."""
+class Verify:
+    """Read the next token and these drafts at once; keep the first `n_accept` drafts.
+
+    The other drafts are taken back in the same step, and the token after the last one kept is the
+    next to be read. Only the policy refuse takes it.
+    """
 
     token_ids: tuple[int, ...]
+    n_accept: int
+
+    @property
+    def n_rejected(self) -> int:
+        """Drafts that are taken back."""
+        return len(self.token_ids) - self.n_accept
+
+
+@dataclass(frozen=True, slots=True)
+class NewPrompt:
+    """Forget the text and read these tokens.
+
+    Attributes:
+        token_ids: the new text.
+        reuse_prefix: keep the rows of the tokens that both texts begin with, the last one of the
+            new text excepted. Only the policy refuse takes it, and no chunks.
+    """
+
+    token_ids: tuple[int, ...]
+    reuse_prefix: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +82,7 @@ class Probe:
     n_values: int
 
 
-Request = Prefill | Decode | Rollback | NewPrompt | Probe
+Request = Prefill | Decode | Verify | Rollback | NewPrompt | Probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +123,8 @@ class RunSpec:
         seed: with the step number, decides the sampling of a step.
         device: "cpu", "cuda", "cuda:N", "mps".
         dtype: number type of weights and cache.
+        kv_dtype: "int8": keys and values are kept with 255 steps a row; None: as computed.
+        growable: start with a small buffer and double it whenever a row past its end is needed.
         requests: the whole list of requests; None: prefill the prompt, then decode.
     """
 
@@ -109,6 +144,8 @@ class RunSpec:
     seed: int = 0
     device: str = "cpu"
     dtype: DTypeName = "float32"
+    kv_dtype: KvDTypeName | None = None
+    growable: bool = False
     requests: tuple[Request, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -133,15 +170,39 @@ class RunSpec:
     def longest_append(self) -> int:
         """Most tokens that one step reads at once."""
         longest = max(
-            (len(r.token_ids) for r in self.all_requests if isinstance(r, Prefill | NewPrompt)),
+            (_n_at_once(r) for r in self.all_requests),
             default=1,
         )
-        return max(1, min(longest, self.chunk or longest))
+        drafts = max((_n_at_once(r) for r in self.all_requests if isinstance(r, Verify)), default=1)
+        return max(1, drafts, min(longest, self.chunk or longest))
+
+    @property
+    def number_kind(self) -> str:
+        """Number type, and how rows are narrowed: what decides how much rounding there is."""
+        return self.dtype if self.kv_dtype is None else f"{self.dtype}+{self.kv_dtype}"
+
+    @property
+    def first_rows(self) -> int:
+        """Rows that a growable buffer starts with: the longest append, and at least eight."""
+        return max(8, self.longest_append)
 
     def field_of(self, request: Request) -> str:
         """The field that holds the tokens of a request."""
         is_prompt = isinstance(request, Prefill) and request.token_ids == self.prompt_ids
         return "prompt_ids" if is_prompt else "requests"
+
+
+def _n_at_once(request: Request) -> int:
+    """Tokens that a request reads at once, if it is not cut into chunks."""
+    match request:
+        case Prefill(token_ids, n_pad):
+            return n_pad + len(token_ids)
+        case NewPrompt(token_ids):
+            return len(token_ids)
+        case Verify(drafts):
+            return 1 + len(drafts)
+        case _:
+            return 1
 
 
 def _is_int(value: object, least: int) -> bool:
@@ -153,11 +214,10 @@ def _check_kinds(spec: RunSpec) -> None:
         value: object = getattr(spec, name)
         if not isinstance(value, str):
             raise SpecError(f"{name} is {value!r}; it must be a name", field=name)
-    if not isinstance(spec.reassign_positions, bool):  # pyright: ignore[reportUnnecessaryIsInstance]  # a file may say anything
-        raise SpecError(
-            f"reassign_positions is {spec.reassign_positions!r}; it must be true or false",
-            field="reassign_positions",
-        )
+    for name in ("reassign_positions", "growable"):
+        value = getattr(spec, name)
+        if not isinstance(value, bool):
+            raise SpecError(f"{name} is {value!r}; it must be true or false", field=name)
 
 
 def _check_numbers(spec: RunSpec) -> None:
@@ -181,9 +241,25 @@ def _check_numbers(spec: RunSpec) -> None:
         )
     if spec.top_p is not None and not 0 < spec.top_p <= 1:
         raise SpecError(f"top_p is {spec.top_p}; it must be above 0 and at most 1", field="top_p")
+    if spec.kv_dtype is not None:
+        _check_kv_dtype(spec)
     if spec.dtype not in DTYPE_NAMES:
         raise SpecError(
             f"dtype {spec.dtype!r} is not known; choose {', '.join(DTYPE_NAMES)}", field="dtype"
+        )
+
+
+def _check_kv_dtype(spec: RunSpec) -> None:
+    if spec.kv_dtype not in KV_DTYPE_NAMES:
+        raise SpecError(
+            f"kv_dtype {spec.kv_dtype!r} is not known; choose {', '.join(KV_DTYPE_NAMES)}, or none "
+            "to keep rows as they are computed",
+            field="kv_dtype",
+        )
+    if spec.reassign_positions:
+        raise SpecError(
+            f"kv_dtype {spec.kv_dtype} does not go with re-assigned positions; choose one of them",
+            field="kv_dtype",
         )
 
 
@@ -216,12 +292,11 @@ def _check_ids(field: str, token_ids: Iterable[int]) -> None:
 
 def _check_request(spec: RunSpec, request: Request) -> None:
     match request:
-        case Prefill(token_ids) | NewPrompt(token_ids):
-            if not token_ids:
-                raise SpecError(
-                    "the prompt is empty; give at least one token", field=spec.field_of(request)
-                )
-            _check_ids(spec.field_of(request), token_ids)
+        case Verify(token_ids):
+            _check_ids("requests", token_ids)
+            _check_verify(spec, request)
+        case Prefill() | NewPrompt():
+            _check_prompt(spec, request)
         case Rollback(n) if not _is_int(n, 1):
             raise SpecError(f"rollback of {n!r} tokens; it must be at least 1", field="requests")
         case Probe():
@@ -230,9 +305,64 @@ def _check_request(spec: RunSpec, request: Request) -> None:
             pass
 
 
+def _check_prompt(spec: RunSpec, request: Prefill | NewPrompt) -> None:
+    if isinstance(request, NewPrompt):
+        if request.reuse_prefix:
+            _check_reuse(spec)
+    elif request.n_pad != 0:
+        _check_padding(spec, request)
+    if not request.token_ids:
+        raise SpecError(
+            "the prompt is empty; give at least one token", field=spec.field_of(request)
+        )
+    _check_ids(spec.field_of(request), request.token_ids)
+
+
+def _check_verify(spec: RunSpec, verify: Verify) -> None:
+    if spec.policy != "refuse":
+        raise SpecError(
+            f"verifying drafts needs the policy refuse, not {spec.policy}", field="policy"
+        )
+    n_drafts = len(verify.token_ids)
+    if n_drafts == 0 or not _is_int(verify.n_accept, 0) or verify.n_accept > n_drafts:
+        raise SpecError(
+            f"{verify.n_accept!r} of {n_drafts} drafts are to be kept; give at least one draft, "
+            "and keep none, some or all of them",
+            field="requests",
+        )
+
+
+def _check_padding(spec: RunSpec, prefill: Prefill) -> None:
+    if not _is_int(prefill.n_pad, 0):
+        raise SpecError(
+            f"padding of {prefill.n_pad!r} rows; it must be at least 0", field="requests"
+        )
+    if prefill is not spec.all_requests[0]:
+        raise SpecError("only the first request can have padding", field="requests")
+    if spec.policy != "refuse" or spec.chunk is not None:
+        raise SpecError(
+            "padding needs the policy refuse and no chunks, not "
+            f"{spec.policy} and chunk {spec.chunk}",
+            field="policy" if spec.policy != "refuse" else "chunk",
+        )
+
+
+def _check_reuse(spec: RunSpec) -> None:
+    if spec.policy != "refuse" or spec.chunk is not None:
+        raise SpecError(
+            "to use the rows of a common prefix again needs the policy refuse and no chunks, not "
+            f"{spec.policy} and chunk {spec.chunk}",
+            field="policy" if spec.policy != "refuse" else "chunk",
+        )
+
+
 def _check_probe(spec: RunSpec, probe: Probe) -> None:
     if spec.policy != "refuse":
         raise SpecError(f"a probe needs the policy refuse, not {spec.policy}", field="policy")
+    if spec.kv_dtype is not None:
+        raise SpecError(
+            f"a probe needs rows that are kept as given, not {spec.kv_dtype}", field="kv_dtype"
+        )
     if not (_is_int(probe.n_keys, 1) and _is_int(probe.n_values, 1)):
         raise SpecError(
             f"a probe of {probe.n_keys!r} keys and {probe.n_values!r} values; "

@@ -25,6 +25,31 @@ LOGITS_FACTOR = {"float64": 256, "float32": 256, "float16": 8, "bfloat16": 8}
 WRONG_FACTOR = {"float64": 256, "float32": 256, "float16": 48, "bfloat16": 48}
 FIELDS_FACTOR = {"float64": 512, "float32": 512, "float16": 64, "bfloat16": 64}
 
+# Rows of 8 bits: a value half-way between two steps goes up in one computation and down in the
+# other, which moves a row by a step, a 127th of its largest value. In float64 that was never seen;
+# in 1,000 runs without a fault each, logits were off by up to 60,807 units in float32 (0.7 % of the
+# largest), 46 in float16 and 10 in bfloat16.
+_NARROW = "+int8"
+_EPS |= {name + _NARROW: eps for name, eps in _EPS.items()}
+LOGITS_FACTOR |= {
+    "float64+int8": 256,
+    "float32+int8": 2**17,
+    "float16+int8": 64,
+    "bfloat16+int8": 16,
+}
+WRONG_FACTOR |= {
+    "float64+int8": 256,
+    "float32+int8": 2**17,
+    "float16+int8": 128,
+    "bfloat16+int8": 48,
+}
+FIELDS_FACTOR |= {
+    "float64+int8": 512,
+    "float32+int8": 2**18,
+    "float16+int8": 256,
+    "bfloat16+int8": 64,
+}
+
 
 def logits_band(dtype: str, reference: FloatArray) -> float:
     """Error of a logit up to which it counts as right."""
@@ -49,6 +74,11 @@ def gap(values: FloatArray, reference: FloatArray) -> FloatArray:
     return np.where(is_same, 0.0, difference)
 
 
+def largest_gap(values: FloatArray, reference: FloatArray) -> float:
+    """The largest of the differences; infinite or NaN where `values` has what the other has not."""
+    return float(gap(values, reference).max())
+
+
 def row_bands(dtype: str, reference: FloatArray) -> FloatArray:
     """[N] the same for each row of keys or values [Hkv, N, D].
 
@@ -63,3 +93,18 @@ def largest(values: FloatArray) -> float:
     """The largest finite absolute value, at least 1."""
     finite = np.abs(values[np.isfinite(values)])
     return max(1.0, float(finite.max(initial=0.0)))
+
+
+def kl_divergence(reference: FloatArray, logits: FloatArray) -> float:
+    """Kullback-Leibler divergence in nats, from the reference to the engine.
+
+    NaN where the engine's logits are no distribution.
+    """
+    with np.errstate(invalid="ignore"):
+        right, mine = _log_softmax(reference), _log_softmax(logits.astype(np.float64))
+        return float((np.exp(right) * (right - mine)).sum())
+
+
+def _log_softmax(logits: FloatArray) -> FloatArray:
+    shifted = logits - logits.max()
+    return shifted - np.log(np.exp(shifted).sum())

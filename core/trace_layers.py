@@ -26,6 +26,7 @@ class PlanSizes:
     n_read: int
     has_write_position_ids: bool
     has_read_position_ids: bool
+    has_query_position_ids: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,14 @@ def write_plan(plan: LayerPlan, columns: ColumnWriter) -> PlanSizes:
         columns.put("plan.write_position_ids", plan.write_position_ids, (n_new,))
     if plan.read_position_ids is not None:
         columns.put("plan.read_position_ids", plan.read_position_ids, (n_new, n_read))
+    if plan.query_position_ids is not None:
+        columns.put("plan.query_position_ids", plan.query_position_ids, (n_new,))
     return PlanSizes(
         n_new=n_new,
         n_read=n_read,
         has_write_position_ids=plan.write_position_ids is not None,
         has_read_position_ids=plan.read_position_ids is not None,
+        has_query_position_ids=plan.query_position_ids is not None,
     )
 
 
@@ -112,17 +116,20 @@ def read_plan(sizes: PlanSizes, columns: ColumnReader) -> LayerPlan:
     per_new = {name: columns.integers(f"plan.{name}", (n_new,)) for name in _PER_NEW}
     per_read = {name: columns.integers(f"plan.{name}", (n_read,)) for name in _PER_READ}
     mask = columns.truths("plan.mask", (n_new, n_read))
-    write_position_ids = read_position_ids = None
+    write_position_ids = read_position_ids = query_position_ids = None
     if sizes.has_write_position_ids:
         write_position_ids = columns.integers("plan.write_position_ids", (n_new,))
     if sizes.has_read_position_ids:
         read_position_ids = columns.integers("plan.read_position_ids", (n_new, n_read))
+    if sizes.has_query_position_ids:
+        query_position_ids = columns.integers("plan.query_position_ids", (n_new,))
     return LayerPlan(
         **per_new,
         **per_read,
         mask=mask,
         write_position_ids=write_position_ids,
         read_position_ids=read_position_ids,
+        query_position_ids=query_position_ids,
     )
 
 

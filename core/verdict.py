@@ -1,5 +1,6 @@
 """What the oracles say of a step."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,11 +37,16 @@ class Difference:
         layer: None for what is decided once per step.
         head: None where the difference belongs to no single head.
         field: one of `FIELDS`.
+        error: largest error of a tensor, of that head where there is one; NaN where it is not
+            finite. None: no tensor, rows that are not there at all, or not kept.
+        band: error up to which that number counts as equal; None as above.
     """
 
     layer: int | None
     head: int | None
     field: str
+    error: float | None = dataclasses.field(default=None, compare=False)
+    band: float | None = dataclasses.field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +72,35 @@ class LogitsVerdict:
     reference_token: int
 
 
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """How a step stands at each stage that it passes, in order: how far a fault has spread.
+
+    Unlike `first_difference` every stage is asked, also of a step that is right, and also after
+    the first that is wrong.
+
+    Attributes:
+        admission: whether outcome, length and seen are as specified.
+        positions: whether the new tokens, and their keys, got the right position ids in every
+            layer. None, here and in `mask`: no token was computed, or none should have been.
+        slots: whether each new row has a free slot of its own, and each row read is that of the
+            token that it stands for. None: no token was computed.
+        mask: whether the mask lets each new token see the rows that stand for the tokens that it
+            may read, and no others.
+        layer_errors: [L] largest error of the residual after each layer, over the new tokens; in
+            the last layer of the last token, whose logits are the only ones. NaN where not finite.
+            None: there is nothing to compare with.
+        layer_bands: [L] error up to which each counts as equal.
+    """
+
+    admission: bool
+    positions: bool | None
+    slots: bool | None
+    mask: bool | None
+    layer_errors: tuple[float, ...] | None
+    layer_bands: tuple[float, ...] | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StepVerdict:
     """All verdicts of one step.
@@ -78,6 +113,7 @@ class StepVerdict:
             readable sets demand, and every row read the row of the token that it stands for.
         logits: None where nothing was computed, or where there is nothing to compare with.
         first_difference: None where nothing differs.
+        stages: None: read from a file that does not have them.
     """
 
     step: int
@@ -86,6 +122,7 @@ class StepVerdict:
     mechanism: Literal["right", "wrong"]
     logits: LogitsVerdict | None
     first_difference: Difference | None
+    stages: Stages | None = None
 
     @property
     def is_wrong(self) -> bool:

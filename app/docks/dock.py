@@ -3,19 +3,10 @@
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QDockWidget,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QScrollArea,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QDockWidget, QFrame, QScrollArea, QWidget
 
 from app.docks.registry import DockSpec
-from app.icons import icon
+from app.docks.title_bar import TitleBar
 from app.settings_panel import SettingsPanel
 from app.theme import Theme
 from core.readouts.run_view import RunView
@@ -23,30 +14,68 @@ from core.selection import Selection
 
 
 class Dock(QDockWidget):
-    """A panel that can be moved, floated, closed and brought back from the menu."""
+    """A panel that can be moved, floated, closed and brought back from the menu.
 
-    def __init__(self, dock_id: str, title: str, content: QWidget, theme: Theme) -> None:
+    Attributes:
+        id: its name in saved layouts.
+        area: where it stands at first: "left", "centre", "right" or "bottom".
+        tab_of: the dock that it stands behind at first; None: it has a place of its own.
+        height_px: its height at first, title and all, beside letters of the usual size; None:
+            what the others leave.
+        has_title: whether it stands under a title, or is a strip of one line.
+    """
+
+    picture_wanted = Signal(str)
+
+    def __init__(
+        self,
+        dock_id: str,
+        title: str,
+        content: QWidget,
+        theme: Theme,
+        *,
+        area: str = "left",
+        tab_of: str | None = None,
+        height_px: int | None = None,
+        has_title: bool = True,
+    ) -> None:
         """Takes what it shows."""
         super().__init__(title)
         self.setObjectName(f"dock-{dock_id}")
-        self.setTitleBarWidget(self._title_bar(title, theme))
+        self.id, self.area, self.tab_of, self.height_px = dock_id, area, tab_of, height_px
+        self.has_title = has_title
+        self._is_tab = False
+        self._bar = self._new_bar(theme)
+        self.fold_title(is_tab=False)
         self.setWidget(content)
 
-    def _title_bar(self, title: str, theme: Theme) -> QWidget:
-        bar = QWidget()
-        bar.setFixedHeight(theme.title_px)
-        row = QHBoxLayout(bar)
-        row.setContentsMargins(theme.margin_px + 2, 0, 2, 0)
-        row.setSpacing(0)
-        label = QLabel(title)
-        label.setFont(theme.sans(px=theme.small_px + 1, is_bold=True))
-        row.addWidget(label, 1)
-        float_button = _title_button("float", f"Float {title}", theme)
-        float_button.clicked.connect(self._float)
-        close_button = _title_button("close", f"Close {title}", theme)
-        close_button.clicked.connect(self.close)
-        row.addWidget(float_button)
-        row.addWidget(close_button)
+    @property
+    def least_px(self) -> int:
+        """Least height of what it shows."""
+        return self.widget().minimumHeight()
+
+    @property
+    def title_bar(self) -> TitleBar:
+        """The title with its buttons."""
+        return self._bar
+
+    def dress(self, theme: Theme) -> None:
+        """Show in another theme."""
+        old, self._bar = self._bar, self._new_bar(theme)
+        self.fold_title(is_tab=self._is_tab)
+        old.deleteLater()
+
+    def fold_title(self, *, is_tab: bool) -> None:
+        """Without a title while a tab says the same."""
+        self._is_tab = is_tab
+        self._bar.set_folded(is_folded=is_tab or not self.has_title)
+
+    def _new_bar(self, theme: Theme) -> TitleBar:
+        bar = TitleBar(self.windowTitle(), theme)
+        bar.float_wanted.connect(self._float)
+        bar.close_wanted.connect(self.close)
+        bar.picture_wanted.connect(self.picture_wanted)
+        self.setTitleBarWidget(bar)
         return bar
 
     @Slot()
@@ -59,18 +88,27 @@ class ReadoutDock(Dock):
 
     selected = Signal(object)
     pointed = Signal(object)
+    link_wanted = Signal(object)
+    run_wanted = Signal(int)
+    token_forced = Signal(object)
 
     def __init__(self, spec: DockSpec, theme: Theme) -> None:
         """Builds the widget of a spec."""
         self.spec = spec
-        self._pending: RunView | None = None
+        self._view: RunView | None = None
+        self._is_shown = True
         self._is_seen = False
-        content = spec.build(theme)
-        # Qt moves no neighbour when a least height changes, so it is the same at all times.
-        content.setMinimumHeight(spec.least_px)
-        super().__init__(spec.id, spec.title, content, theme)
-        content.selected.connect(self.selected)
-        content.pointed.connect(self.pointed)
+        super().__init__(
+            spec.id,
+            spec.title,
+            spec.build(theme),
+            theme,
+            area=spec.area,
+            tab_of=spec.tab_of,
+            height_px=spec.height_px,
+            has_title=spec.has_title,
+        )
+        self._take_in(theme)
         self.visibilityChanged.connect(self._on_visibility)
 
     @property
@@ -78,9 +116,25 @@ class ReadoutDock(Dock):
         """The widget that shows the readout."""
         return self.widget()
 
+    def dress(self, theme: Theme) -> None:
+        """Build the view anew in another theme; it shows what the old one did.
+
+        A view that has choices of its own hands them over: `choices()` and `choose(choices)`.
+        """
+        super().dress(theme)
+        old = self.content
+        self.setWidget(self.spec.build(theme))
+        self._take_in(theme)
+        if hasattr(old, "choices"):
+            self.content.choose(old.choices())
+        old.deleteLater()
+        self._is_shown = False
+        if self._is_seen:
+            self._show_pending()
+
     def show_view(self, view: RunView) -> None:
         """Show this now, or when the panel is next seen."""
-        self._pending = view
+        self._view, self._is_shown = view, False
         if self._is_seen:
             self._show_pending()
 
@@ -93,7 +147,7 @@ class ReadoutDock(Dock):
     @Slot()
     def show_nothing(self) -> None:
         """There is no step to show."""
-        self._pending = None
+        self._view = None
         self.content.clear()
 
     @Slot(bool)
@@ -102,10 +156,24 @@ class ReadoutDock(Dock):
         if is_seen:
             self._show_pending()
 
+    def _take_in(self, theme: Theme) -> None:
+        content = self.content
+        # Qt moves no neighbour when a least height changes, so it is the same at all times.
+        content.setMinimumHeight(theme.px(self.spec.least_px))
+        content.selected.connect(self.selected)
+        content.pointed.connect(self.pointed)
+        if hasattr(content, "link_wanted"):
+            content.link_wanted.connect(self.link_wanted)
+        if hasattr(content, "run_wanted"):
+            content.run_wanted.connect(self.run_wanted)
+        if hasattr(content, "forced"):
+            content.forced.connect(self.token_forced)
+            content.offer_forcing()
+
     def _show_pending(self) -> None:
-        view, self._pending = self._pending, None
-        if view is not None:
-            self.content.show_readout(self.spec.readout(view))
+        if self._view is not None and not self._is_shown:
+            self._is_shown = True
+            self.content.show_readout(self.spec.readout(self._view))
 
 
 class FormScroll(QScrollArea):
@@ -123,14 +191,3 @@ class FormScroll(QScrollArea):
     @Slot(QWidget)
     def _scroll_to(self, complaint: QWidget) -> None:
         self.ensureWidgetVisible(complaint)
-
-
-def _title_button(name: str, tooltip: str, theme: Theme) -> QAbstractButton:
-    button = QToolButton()
-    button.setIcon(icon(name, theme))
-    button.setAutoRaise(True)
-    button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    button.setToolTip(tooltip)
-    button.setAccessibleName(tooltip)
-    button.setFixedSize(theme.title_px, theme.title_px - 2)
-    return button

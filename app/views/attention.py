@@ -1,33 +1,34 @@
 """Attention of all heads in one atlas, and one head enlarged, keys exactly as read."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from math import ceil
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPixmap, QResizeEvent
 
 from app.theme import Theme
-from app.widgets import code_image, marks, scale_legend
-from app.widgets.canvas import Canvas, Hit
+from app.widgets import code_image, head_rows, marks, scale_legend
+from app.widgets.canvas import Hit
+from app.widgets.data_table import TableData
 from app.widgets.head_atlas import HEADER_PX, HeadAtlas
+from app.widgets.head_rows import HeadRows
 from app.widgets.order_switch import OrderSwitch
-from app.widgets.panel import CanvasPanel
-from app.widgets.slot_ruler import GUTTER_PX, SlotRuler
+from app.widgets.slot_canvas import SlotCanvas
+from app.widgets.slot_panel import SlotPanel
+from app.widgets.slot_scroll import SlotScroll
+from app.widgets.weight_words import code_words, key_words, weight_tip
+from core.arrays import ABSENT
 from core.readouts.attention import AttentionReadout, HeadGrid
-from core.readouts.attention_keys import KeyLabel
+from core.selection import Selection
 
-LEGEND_PX = 24
+TOP_PX, LEGEND_PX = 8, 24
 BLANK = "the attention of every head appears here"
 NO_QUERY = "no token of this text was computed yet"
-_NAMES_FROM_PX = 11
-_HATCH_FROM_PX = 6
-_ZERO_FROM_PX = 16
-_NUMBER_FROM_PX, _SPARSE_NUMBER_PX = 14, 24
+_LEAST_ROWS_PX = 44
 
 
-class AttentionView(CanvasPanel):
+class AttentionView(SlotPanel):
     """Shows an `AttentionReadout`."""
 
     def __init__(self, theme: Theme) -> None:
@@ -35,188 +36,205 @@ class AttentionView(CanvasPanel):
         super().__init__(theme, _AttentionCanvas(theme))
 
 
-class _AttentionCanvas(Canvas):
+class _AttentionCanvas(SlotCanvas):
+    readout: AttentionReadout | None
+
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "Attention", HEADER_PX + LEGEND_PX + 44, 280)
-        self._readout: AttentionReadout | None = None
+        super().__init__(theme, "Attention", HEADER_PX + LEGEND_PX + _LEAST_ROWS_PX, 280)
         self._colours = code_image.palette(theme)
         self._switch = OrderSwitch(theme, self)
-        self._switch.changed.connect(self.update)
         self._switch.hide()
+        self._fixed: tuple[tuple[QSize, HeadAtlas, float], QPixmap] | None = None
+        self._join(self.slot_scroll)
+
+    def follow(self, scroll: SlotScroll) -> None:
+        """The switch chooses for all views that follow."""
+        for signal in (
+            self._switch.by_slot_wanted,
+            self._switch.by_token_wanted,
+            self._switch.all_wanted,
+            self._switch.part_wanted,
+        ):
+            signal.disconnect()
+        super().follow(scroll)
+        self._join(scroll)
+
+    def _join(self, scroll: SlotScroll) -> None:
+        self._switch.by_slot_wanted.connect(scroll.order_by_slot)
+        self._switch.by_token_wanted.connect(scroll.order_by_token)
+        self._switch.all_wanted.connect(scroll.show_all)
+        self._switch.part_wanted.connect(scroll.show_part)
 
     def show_readout(self, readout: AttentionReadout | None) -> None:
-        self._readout = readout
+        """Keep it, with the columns in which tokens stand."""
+        super().show_readout(readout)
         self._switch.setVisible(readout is not None)
-        self.update()
 
-    def resizeEvent(self, event: object) -> None:
+    def refresh(self) -> None:
+        """The switch shows what is chosen."""
+        super().refresh()
+        self._place_switch()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """The switch stands at the lower left."""
-        size = self._switch.sizeHint()
-        self._switch.setGeometry(
-            self.theme.margin_px, self.height() - size.height(), size.width(), size.height()
-        )
+        self._place_switch()
+
+    def _place_switch(self) -> None:
+        self._switch.show_part(self.slot_scroll.part, has_more=not self.ruler().fits)
+        self._switch.move(self.theme.margin_px, self.height() - self._switch.height())
+
+    # Drawing
 
     def draw(self, painter: QPainter) -> None:
-        readout = self._readout
+        readout = self.readout
         if readout is None or not readout.queries:
             self.draw_blank(painter, BLANK if readout is None else NO_QUERY)
             return
-        grid = self._grid(readout)
-        ruler = SlotRuler(self.width(), len(grid.columns))
-        self._draw_enlarged(painter, ruler, readout, grid)
+        rows, theme, scale = self._rows(readout), self.theme, self.devicePixelRatioF()
+        columns = self._columns_shown(readout)
+        codes = self._codes_shown(readout, columns)
+        rows.draw_codes(painter, codes, self._colours, theme)
+        rows.draw_names(painter, [f"{q.token_index} {q.text}" for q in readout.queries], theme)
+        rows.draw_now(painter, readout.n_now, theme)
+        if self._has_numbers(readout):
+            weights = np.where(columns >= 0, self._grid(readout).newest_weights[columns], 0.0)
+            rows.draw_numbers(painter, weights, codes[-1], theme)
+        self._draw_marks(painter, rows, readout)
         atlas = self._atlas(readout)
-        atlas.draw(painter, readout.atlas, self._colours, self.theme, self.devicePixelRatioF())
-        marks.chosen(painter, atlas.tile(readout.layer, readout.head), self.theme)
-        top = self.height() - LEGEND_PX + 6.0
-        left = self._switch.geometry().right() + 12.0
-        scale_legend.draw(painter, QPointF(left, top), self.width(), self._colours, self.theme)
+        atlas.draw(painter, readout.atlas, self._colours, theme, scale)
+        marks.chosen(painter, atlas.tile(readout.layer, readout.head), theme)
+        self._draw_fixed(painter, atlas)
+
+    def _draw_fixed(self, painter: QPainter, atlas: HeadAtlas) -> None:
+        """The names of the heads and the legend: kept, as they are the same in every step."""
+        size, scale = self.size() * self.devicePixelRatioF(), self.devicePixelRatioF()
+        left, theme = self._switch.geometry().right() + 12.0, self.theme
+        key = (size, atlas, left)
+        if self._fixed is None or self._fixed[0] != key:
+            kept = QPixmap(size)
+            kept.setDevicePixelRatio(scale)
+            kept.fill(Qt.GlobalColor.transparent)
+            inner = QPainter(kept)
+            atlas.draw_names(inner, theme)
+            at = QPointF(left, self.height() - theme.px(LEGEND_PX) + 6.0)
+            scale_legend.draw(inner, at, self.width(), self._colours, theme)
+            inner.end()
+            self._fixed = (key, kept)
+        painter.drawPixmap(0, 0, self._fixed[1])
+
+    def draw_pointed(self, painter: QPainter, selection: Selection) -> None:
+        """The tile of the head that is pointed at."""
+        readout = self.readout
+        if readout is None or not readout.queries:
+            return
+        n_layers, n_heads = readout.atlas.shape[:2]
+        is_other = (selection.layer, selection.head) != (readout.layer, readout.head)
+        if is_other and selection.layer < n_layers and selection.head < n_heads:
+            tile = self._atlas(readout).tile(selection.layer, selection.head)
+            marks.outline(painter, tile.adjusted(-2, -2, 2, 2), self.theme.text, px=2)
+
+    def _draw_marks(self, painter: QPainter, rows: HeadRows, readout: AttentionReadout) -> None:
+        """Columns whose row is not what it should be, and the one that is looked at."""
+        chosen, ruler = readout.axis.chosen, rows.ruler
+        for place in np.flatnonzero(self._is_odd(readout)[self._slots_shown()]).tolist():
+            marks.fill(painter, ruler.cell(ruler.first + place, 2, 3), self.theme.alarm)
+        if chosen is not None and self.column_of(chosen) in ruler.shown:
+            left, width = ruler.left(self.column_of(chosen)), max(3.0, ruler.column_px)
+            tall = rows.height * rows.n_rows
+            marks.chosen(painter, QRectF(left, rows.top, width, tall), self.theme)
+
+    def _is_odd(self, readout: AttentionReadout) -> NDArray[np.bool_]:
+        """[n_slots] whether the newest query read a row that is not what the ledger claims."""
+        newest = readout.by_slot.keys[-1]
+        has_token = newest.token_index != ABSENT
+        is_foreign = has_token & (newest.token_index != newest.claimed_token_index)
+        return newest.is_unwritten | (newest.is_read & is_foreign)
+
+    # Which columns
+
+    def _grid(self, readout: AttentionReadout) -> HeadGrid:
+        return readout.by_slot if self.slot_scroll.part.is_by_slot else readout.by_token
+
+    def _slots_shown(self) -> NDArray[np.int64]:
+        ruler = self.ruler()
+        return self.slots[ruler.first : ruler.first + ruler.n_shown]
+
+    def _columns_shown(self, readout: AttentionReadout) -> NDArray[np.int64]:
+        """[columns shown] the column of the grid at each place of the ruler; -1: none."""
+        slots = self._slots_shown()
+        if self.slot_scroll.part.is_by_slot:
+            return slots
+        newest = readout.by_token.keys[-1]
+        claimed, slot_of = newest.claimed_token_index, newest.slot
+        n_tokens = 1 + max(int(claimed.max(initial=-1)), int(readout.axis.tokens.max(initial=-1)))
+        of_token = np.full(n_tokens + 1, -1, dtype=np.int64)
+        of_slot = np.full(readout.axis.n_slots, -1, dtype=np.int64)
+        is_token = claimed >= 0
+        of_token[claimed[is_token]] = np.flatnonzero(is_token)
+        of_slot[slot_of[~is_token]] = np.flatnonzero(~is_token)
+        tokens = readout.axis.tokens[slots]
+        return np.where(tokens >= 0, of_token[tokens], of_slot[slots])
+
+    def _codes_shown(
+        self, readout: AttentionReadout, columns: NDArray[np.int64]
+    ) -> code_image.Codes:
+        """[R, columns shown] codes; a column that no query read says only that."""
+        codes = self._grid(readout).codes[:, columns]
+        if (columns < 0).any():
+            unread = readout.by_slot.codes[:, self._slots_shown()]
+            nothing = np.where(
+                unread == code_image.NEVER_WRITTEN, code_image.NEVER_WRITTEN, code_image.MASKED
+            )
+            codes = np.where(columns < 0, nothing, codes).astype(np.uint8)
+        return codes
+
+    def _rows(self, readout: AttentionReadout) -> HeadRows:
+        below = self.theme.px(LEGEND_PX) + 4
+        if self._has_numbers(readout):
+            below += self.theme.px(head_rows.NUMBERS_PX)
+        free = self.height() - TOP_PX - below
+        ruler = self.ruler()
+        return HeadRows.of(ruler, len(readout.queries), TOP_PX, free, self.devicePixelRatioF())
+
+    def _has_numbers(self, readout: AttentionReadout) -> bool:
+        ruler = self.ruler()
+        has_room = ruler.column_px >= head_rows.NUMBER_FROM_PX * ruler.scale
+        return has_room and readout.n_now > 0
+
+    def _atlas(self, readout: AttentionReadout) -> HeadAtlas:
+        ruler = self.ruler()
+        height = self.height() - self.theme.px(LEGEND_PX) - 4
+        place = QRectF(ruler.side_left, 0, ruler.side_px - self.theme.margin_px, height)
+        return HeadAtlas(place, *readout.atlas.shape[:2])
+
+    # What is where
 
     def hit(self, at: QPointF) -> Hit | None:
-        readout = self._readout
+        readout = self.readout
         if readout is None or not readout.queries:
             return None
         return self._hit_atlas(readout, at) or self._hit_enlarged(readout, at)
 
-    def _grid(self, readout: AttentionReadout) -> HeadGrid:
-        return readout.by_slot if self._switch.is_by_slot else readout.by_token
-
-    # The enlarged head
-
-    def _row_height(self, readout: AttentionReadout) -> float:
-        """As high as wide at most; whole pixels where there is room for them."""
-        free = (self.height() - HEADER_PX - LEGEND_PX - 4) / len(readout.queries)
-        ruler = SlotRuler(self.width(), len(self._grid(readout).columns))
-        most = max(ruler.column_px, _NAMES_FROM_PX)
-        return min(most, float(int(free)) if free >= 4 else free)
-
-    def _draw_enlarged(
-        self, painter: QPainter, ruler: SlotRuler, readout: AttentionReadout, grid: HeadGrid
-    ) -> None:
-        height = self._row_height(readout)
-        n_rows, n_columns = grid.codes.shape
-        place = QRectF(GUTTER_PX, HEADER_PX, n_columns * ruler.column_px, n_rows * height)
-        scale = self.devicePixelRatioF()
-        codes = code_image.pooled(
-            grid.codes, int(place.height() * scale), int(place.width() * scale)
-        )
-        painter.drawImage(place, code_image.image(codes, self._colours))
-        if min(height, ruler.column_px) >= _HATCH_FROM_PX:
-            self._draw_codes(painter, ruler, grid, height)
-        self._draw_names(painter, ruler, readout, grid, height)
-        self._draw_now(painter, readout, place, height)
-        self._draw_choice(painter, ruler, readout, grid, place, height)
-
-    def _draw_codes(
-        self, painter: QPainter, ruler: SlotRuler, grid: HeadGrid, height: float
-    ) -> None:
-        """What is no value: hatch for masked, dots for never written, signs for zero and NaN."""
-        for row, first, last, code in _runs(grid.codes):
-            top = HEADER_PX + row * height
-            left, right = ruler.left(first), ruler.left(last + 1)
-            place = QRectF(left, top, right - left, height)
-            if code == code_image.MASKED:
-                marks.hatch(painter, place, self.theme.dead)
-            elif code == code_image.NEVER_WRITTEN:
-                marks.outline(painter, place, self.theme.frame, style=Qt.PenStyle.DotLine)
-            else:
-                self._draw_signs(painter, ruler, (first, last), top, height, code)
-
-    def _draw_signs(
-        self,
-        painter: QPainter,
-        ruler: SlotRuler,
-        columns: tuple[int, int],
-        top: float,
-        height: float,
-        code: int,
-    ) -> None:
-        is_zero = code == code_image.ZERO
-        if is_zero and min(height, ruler.column_px) < _ZERO_FROM_PX:
-            return
-        light = self.theme.paper if self.theme.name == "light" else self.theme.text
-        colour = light if is_zero else self.theme.paper
-        for column in range(columns[0], columns[1] + 1):
-            cell = ruler.cell(column, top, height)
-            marks.glyph(painter, cell, "0" if is_zero else "N", colour, self.theme)
-
-    def _draw_names(
-        self,
-        painter: QPainter,
-        ruler: SlotRuler,
-        readout: AttentionReadout,
-        grid: HeadGrid,
-        height: float,
-    ) -> None:
-        theme = self.theme
-        by = "slot" if self._switch.is_by_slot else "token"
-        marks.gutter_name(painter, theme, 0, HEADER_PX, GUTTER_PX, by)
-        n_apart = max(1, ceil(_NAMES_FROM_PX / height))
-        for row in range(len(readout.queries) - 1, -1, -n_apart):  # the newest always has its name
-            query = readout.queries[row]
-            middle = HEADER_PX + (row + 0.5) * height
-            top, place = middle - n_apart * height / 2, n_apart * height
-            name = f"{query.token_index} {query.text}"
-            marks.gutter_name(painter, theme, top, place, GUTTER_PX, name)
-        painter.setFont(theme.mono(px=theme.small_px - 1))
-        every = 1 if ruler.column_px >= _NUMBER_FROM_PX else 8
-        has_room = every == 1 or ruler.column_px * every >= _SPARSE_NUMBER_PX
-        for column in range(0, len(grid.columns) if has_room else 0, every):
-            key = grid.columns[column]
-            number = key.slot if self._switch.is_by_slot else key.claimed_token_index
-            place = QRectF(ruler.left(column), 0, ruler.column_px * every, HEADER_PX)
-            text = "–" if number is None else str(number)
-            align = Qt.AlignmentFlag.AlignCenter if every == 1 else Qt.AlignmentFlag.AlignLeft
-            marks.label(painter, place, text, theme.dim, align)
-        for column, key in enumerate(grid.columns):
-            if key.is_unwritten or key.is_foreign:
-                marks.fill(painter, ruler.cell(column, HEADER_PX - 3, 2), theme.alarm)
-
-    def _draw_now(
-        self, painter: QPainter, readout: AttentionReadout, place: QRectF, height: float
-    ) -> None:
-        """A bar beside the rows that this step computed."""
-        if readout.n_now:
-            top = place.bottom() - readout.n_now * height
-            painter.setPen(QPen(self.theme.new, 2))
-            painter.drawLine(
-                QPointF(GUTTER_PX - 3, top + 1), QPointF(GUTTER_PX - 3, place.bottom() - 1)
-            )
-
-    def _draw_choice(
-        self,
-        painter: QPainter,
-        ruler: SlotRuler,
-        readout: AttentionReadout,
-        grid: HeadGrid,
-        place: QRectF,
-        height: float,
-    ) -> None:
-        selection = readout.selection
-        for column, key in enumerate(grid.columns):
-            is_token = selection.slot is None and key.token_index == selection.token_index
-            if (selection.slot is not None and key.slot == selection.slot) or (
-                is_token and selection.token_index is not None
-            ):
-                left = ruler.left(column)
-                cell = QRectF(left, place.top(), max(3.0, ruler.column_px), place.height())
-                marks.chosen(painter, cell, self.theme)
-
     def _hit_enlarged(self, readout: AttentionReadout, at: QPointF) -> Hit | None:
-        grid = self._grid(readout)
-        column = SlotRuler(self.width(), len(grid.columns)).column_at(at.x())
-        row = int((at.y() - HEADER_PX) // self._row_height(readout))
-        if column is None or not 0 <= row < len(readout.queries):
+        ruler = self.ruler()
+        column, row = ruler.column_at(at.x()), self._rows(readout).row_at(at.y())
+        if column is None or row is None:
             return None
-        key = grid.key(row, column)
+        place = column - ruler.first
+        columns = self._columns_shown(readout)
+        slot, found = int(self.slots[column]), int(columns[place])
+        grid = self._grid(readout) if found >= 0 else readout.by_slot
+        key = grid.key(row, found if found >= 0 else slot)
+        code = int(self._codes_shown(readout, columns)[row, place])
+        weight = float(grid.weights[row, found]) if found >= 0 else 0.0
         token = key.token_index if key.is_read else key.claimed_token_index
-        selection = replace(readout.selection, slot=key.slot, token_index=token, position_id=None)
-        return Hit("\n".join(_tip(readout, grid, row, column)), selection)
-
-    def _atlas(self, readout: AttentionReadout) -> HeadAtlas:
-        ruler = SlotRuler(self.width(), len(self._grid(readout).columns))
-        height = self.height() - LEGEND_PX - 4
-        place = QRectF(ruler.side_left, 0, ruler.side_px - self.theme.margin_px, height)
-        return HeadAtlas(place, *readout.atlas.shape[:2])
+        selection = replace(
+            readout.selection,
+            slot=key.slot if key.slot is not None else slot,
+            token_index=token,
+            position_id=None,
+        )
+        return Hit("\n".join(weight_tip(readout, row, key, code, weight)), selection)
 
     def _hit_atlas(self, readout: AttentionReadout, at: QPointF) -> Hit | None:
         found = self._atlas(readout).head_at(at)
@@ -227,38 +245,33 @@ class _AttentionCanvas(Canvas):
             f"layer {layer}, head {head}", replace(readout.selection, layer=layer, head=head)
         )
 
+    def slot_of_token(self, token_index: int) -> int | None:
+        if self.readout is None:
+            return None
+        places = np.flatnonzero(self.readout.axis.tokens == token_index)
+        return int(places[0]) if len(places) else None
 
-def _runs(codes: np.ndarray) -> Iterator[tuple[int, int, int, int]]:
-    """(row, first column, last column, code) of neighbours with one code that is no value."""
-    is_value = (codes >= code_image.LOWEST) & (codes <= code_image.HIGHEST)
-    for row in range(len(codes)):
-        changes = np.flatnonzero(np.diff(codes[row])) + 1
-        firsts = [0, *changes.tolist()]
-        lasts = [*(changes - 1).tolist(), codes.shape[1] - 1]
-        for first, last in zip(firsts, lasts, strict=True):
-            if not is_value[row, first]:
-                yield row, first, last, int(codes[row, first])
+    def n_rows(self) -> int:
+        return 0 if self.readout is None else len(self.readout.queries)
 
+    def row_middle(self, row: int) -> float:
+        return 0.0 if self.readout is None else self._rows(self.readout).middle(row)
 
-def _tip(readout: AttentionReadout, grid: HeadGrid, row: int, column: int) -> Iterator[str]:
-    query, key, code = readout.queries[row], grid.key(row, column), int(grid.codes[row, column])
-    yield f"layer {readout.layer}, head {readout.head}"
-    yield f"query: token {query.token_index} ‘{query.text}’, step {query.step}"
-    yield f"key: {_key_words(key)}"
-    if key.is_foreign and key.claimed_token_index is not None:
-        yield f"the ledger claims token {key.claimed_token_index}"
-    if code == code_image.MASKED:
-        yield "masked" if key.is_read else "not read"
-    elif code == code_image.NEVER_WRITTEN:
-        yield "not there yet"
-    else:
-        yield f"weight {float(grid.weights[row, column])!r}"
+    def crosshair_end(self) -> float:
+        return float(self.height() - self.theme.px(LEGEND_PX))
 
+    def table(self) -> TableData:
+        readout = self.readout
+        if readout is None:
+            return super().table()
+        grid = self._grid(readout)
+        names = tuple(key_words(key) for key in grid.columns)
+        rows = tuple(f"query {q.token_index} {q.text}" for q in readout.queries)
+        title = f"Attention of layer {readout.layer}, head {readout.head}"
 
-def _key_words(key: KeyLabel) -> str:
-    """What a key was when it was read; if it was not, what its column stands for."""
-    if not key.is_read:
-        return f"token {key.claimed_token_index}" if key.slot is None else f"slot {key.slot}"
-    if key.token_index is not None:
-        return f"slot {key.slot}, token {key.token_index} ‘{key.text}’"
-    return f"slot {key.slot}, {'never written' if key.is_unwritten else 'a row of no token'}"
+        def cell(row: int, column: int) -> str:
+            code = int(grid.codes[row, column])
+            weight = float(grid.weights[row, column])
+            return code_words(code, weight, is_read=grid.key(row, column).is_read)
+
+        return TableData(title, names, rows, cell)

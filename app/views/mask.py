@@ -4,16 +4,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QPainter, QPen
 
 from app.theme import Theme
-from app.widgets import code_image, marks
-from app.widgets.canvas import Canvas, Hit
+from app.widgets import causal_triangle, code_image, marks, mask_cells
+from app.widgets.canvas import Hit
 from app.widgets.code_image import Codes
-from app.widgets.panel import CanvasPanel
-from app.widgets.slot_ruler import GUTTER_PX, SlotRuler
-from core.readouts.mask import MaskColumn, MaskReadout
+from app.widgets.data_table import TableData
+from app.widgets.mask_cells import Kind
+from app.widgets.slot_canvas import SlotCanvas
+from app.widgets.slot_panel import SlotPanel
+from app.widgets.slot_ruler import SlotRuler
+from core.readouts.mask import MaskReadout
+from core.selection import Selection
 
 TOP_PX = 6
 _LEAST_PX, _GOOD_PX = 38, 80
@@ -21,13 +26,11 @@ BLANK = "the rows that each query may see appear here"
 NO_QUERY = "no query in this step"
 _LEAST_ROW_PX, _MOST_ROW_PX = 3, 22
 _NAMES_FROM_PX = 11
-_TRIANGLE_MOST_ROWS = 64
-_TRIANGLE_LEAST_PX, _TRIANGLE_MOST_PX = 20, 130
-_BRACKET_PX = 14
-_MASKED, _SEEN, _EXPECTED, _WRONG = 1, 2, 3, 4
+_MOST_CELLS = 700
+_NO_PLACE = -1
 
 
-class MaskView(CanvasPanel):
+class MaskView(SlotPanel):
     """Shows a `MaskReadout`."""
 
     def __init__(self, theme: Theme) -> None:
@@ -35,235 +38,210 @@ class MaskView(CanvasPanel):
         super().__init__(theme, _MaskCanvas(theme))
 
 
-class _MaskCanvas(Canvas):
+class _MaskCanvas(SlotCanvas):
+    readout: MaskReadout | None
+
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Mask", _LEAST_PX, _GOOD_PX)
-        self._readout: MaskReadout | None = None
-        colours = (theme.paper, theme.frame, theme.live, theme.text, theme.alarm)
-        self._colours = np.array([colour.rgb() for colour in colours], dtype=np.uint32)
+        self._colours = mask_cells.colours(theme)
+        self._places: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._is_odd: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
 
     def show_readout(self, readout: MaskReadout | None) -> None:
-        self._readout = readout
-        self.update()
+        """Keep it, with the place in the view of each slot."""
+        if readout is not None:
+            self._places = np.full(readout.n_slots, _NO_PLACE, dtype=np.int64)
+            self._places[readout.slots] = np.arange(len(readout.slots))
+            self._is_odd = readout.is_odd
+        super().show_readout(readout)
 
-    def _is_small(self, readout: MaskReadout) -> bool:
-        """Whether cells have no room for signs, so that one picture shows as much."""
-        ruler = SlotRuler(self.width(), readout.n_slots)
-        return min(ruler.column_px, self._row_height(readout)) < marks.FRAME_PX
+    # Drawing
 
     def draw(self, painter: QPainter) -> None:
-        readout = self._readout
+        readout = self.readout
         if readout is None or readout.query is None:
             self.draw_blank(painter, BLANK if readout is None else NO_QUERY)
             return
-        ruler = SlotRuler(self.width(), readout.n_slots)
+        ruler = self.ruler()
         if len(readout.queries) == 1:
-            self._draw_pair(painter, ruler, readout, readout.query)
+            self._draw_pair(painter, ruler, readout)
         else:
-            self._draw_matrix(painter, ruler, readout)
+            self._draw_matrix(painter, ruler, readout, readout.query)
         self._draw_choice(painter, ruler, readout)
-        self._draw_side(painter, ruler, readout)
+
+    def _draw_pair(self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout) -> None:
+        height = self._row_height(readout)
+        rows = [QRectF(0, TOP_PX + n * height, ruler.gutter_px, height - 2) for n in range(2)]
+        causal_triangle.draw(painter, readout, rows, self.theme)
+        self._draw_row(painter, ruler, self._used(readout, ruler)[0], rows[0])
+        if readout.is_judged[0]:
+            self._draw_row(painter, ruler, self._expected(readout, ruler)[0], rows[1])
+            return
+        place = QRectF(ruler.start, rows[1].top(), ruler.end - ruler.start, height)
+        painter.setFont(self.theme.sans(px=self.theme.small_px))
+        text = "verdict pending" if readout.is_pending else "not judged"
+        marks.label(painter, place, text, self.theme.dim, Qt.AlignmentFlag.AlignLeft)
+
+    def _draw_row(self, painter: QPainter, ruler: SlotRuler, kinds: Codes, at: QRectF) -> None:
+        if min(ruler.column_px, at.height()) < marks.FRAME_PX:
+            is_expected = bool(np.isin(kinds, (Kind.EXPECTED, Kind.UNEXPECTED)).any())
+            inset = at.height() / 3 if is_expected else 0.0
+            self._draw_picture(painter, ruler, kinds[None], at.adjusted(0, inset, 0, -inset))
+            return
+        mask_cells.draw_row(painter, ruler, kinds, at.top(), at.height(), self.theme)
+
+    def _draw_matrix(
+        self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout, query: int
+    ) -> None:
+        height, n_rows = self._row_height(readout), len(readout.queries)
+        kinds = self._used(readout, ruler)
+        is_small = min(ruler.column_px, height) < marks.FRAME_PX or kinds.size > _MOST_CELLS
+        if is_small:
+            self._draw_picture(painter, ruler, kinds, QRectF(0, TOP_PX, 0, height * n_rows))
+        every = max(1, int(np.ceil(self.theme.px(_NAMES_FROM_PX) / height)))
+        for row in range(n_rows):
+            top, asked = TOP_PX + row * height, readout.queries[row]
+            if (n_rows - 1 - row) % every == 0:
+                name, tall = f"{asked.token_index} {asked.text}", every * height
+                lift = (tall - height) / 2
+                marks.gutter_name(painter, self.theme, top - lift, tall, ruler.gutter_px, name)
+            if not is_small:
+                mask_cells.draw_row(painter, ruler, kinds[row], top, height - 1, self.theme)
+        if height >= 2:
+            top = TOP_PX + query * height
+            marks.fill(painter, QRectF(ruler.start - 4, top, 2, height), self.theme.new)
+
+    def _draw_picture(self, painter: QPainter, ruler: SlotRuler, kinds: Codes, at: QRectF) -> None:
+        place = QRectF(ruler.start, at.top(), ruler.end - ruler.start, at.height())
+        scale = self.devicePixelRatioF()
+        codes = code_image.pooled(kinds, int(place.height() * scale), int(place.width() * scale))
+        painter.drawImage(place, code_image.image(codes, self._colours))
+        marks.outline(painter, place.adjusted(-1, -1, 1, 1), self.theme.frame)
+
+    def _used(self, readout: MaskReadout, ruler: SlotRuler) -> Codes:
+        """[T, columns shown] what the mask did with each row, and whether that was right."""
+        places, is_read = self._places_shown(ruler)
+        kinds = np.full((len(readout.queries), len(places)), Kind.NOT_READ, dtype=np.uint8)
+        places = places[is_read]
+        used, expected = readout.used[:, places], readout.expected[:, places]
+        is_judged = readout.is_judged[:, None]
+        found = np.where(used, Kind.SEEN, Kind.MASKED).astype(np.uint8)
+        found[used & self._is_odd[places]] = Kind.ODD
+        found[is_judged & expected & ~used] = Kind.BLIND
+        found[is_judged & used & ~expected] = Kind.LEAK
+        kinds[:, is_read] = found
+        return kinds
+
+    def _expected(self, readout: MaskReadout, ruler: SlotRuler) -> Codes:
+        """[T, columns shown] what each row should be."""
+        places, is_read = self._places_shown(ruler)
+        kinds = np.full((len(readout.queries), len(places)), Kind.NOT_READ, dtype=np.uint8)
+        expected = readout.expected[:, places[is_read]]
+        kinds[:, is_read] = np.where(expected, Kind.EXPECTED, Kind.UNEXPECTED)
+        return kinds
+
+    def _places_shown(self, ruler: SlotRuler) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        places = self._places[self.slots[ruler.first : ruler.first + ruler.n_shown]]
+        return places, places != _NO_PLACE
+
+    def _draw_choice(self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout) -> None:
+        height = self._row_height(readout) * self._n_lines(readout)
+        chosen = readout.axis.chosen
+        if chosen is not None and self.column_of(chosen) in ruler.shown:
+            cell = ruler.cell(self.column_of(chosen), TOP_PX - 1, height)
+            marks.chosen(painter, cell, self.theme)
+
+    def draw_pointed(self, painter: QPainter, selection: Selection) -> None:
+        """A line beside the query that is pointed at."""
+        readout = self.readout
+        if readout is None or len(readout.queries) < 2 or selection.slot is not None:
+            return
+        ruler, height = self.ruler(), self._row_height(readout)
+        for row, query in enumerate(readout.queries):
+            if query.token_index == selection.token_index:
+                top, width = TOP_PX + row * height, ruler.end - ruler.start
+                painter.setPen(QPen(self.theme.new, 1))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRect(QRectF(ruler.start - 1, top - 1, width + 1, height + 1))
+
+    # What is where
 
     def hit(self, at: QPointF) -> Hit | None:
-        readout = self._readout
-        if readout is None or readout.query is None:
+        readout = self.readout
+        query = None if readout is None else self._query_at(readout, at.y())
+        if readout is None or query is None:
             return None
-        ruler = SlotRuler(self.width(), readout.n_slots)
-        query = self._query_at(readout, at.y())
-        if query is None:
+        ruler = self.ruler()
+        if at.x() < ruler.gutter_px:
+            return _query_hit(readout, query)
+        column = ruler.column_at(at.x())
+        if column is None:
             return None
-        if at.x() < GUTTER_PX:
-            asked = readout.queries[query]
-            tip = (
-                f"query: token {asked.token_index} ‘{asked.text}’, position id {asked.position_id}"
-            )
-            token = asked.token_index
-            return Hit(tip, replace(readout.selection, token_index=token, slot=None))
-        slot = ruler.column_at(at.x())
-        place = next((i for i, c in enumerate(readout.columns) if c.slot == slot), None)
-        if slot is None:
-            return None
-        if place is None:
+        slot = int(self.slots[column])
+        place = int(self._places[slot])
+        if place == _NO_PLACE:
             selection = replace(readout.selection, slot=slot, token_index=None, position_id=None)
             return Hit(f"slot {slot}\nnot read", selection)
-        column = readout.columns[place]
+        found = readout.columns[place]
         selection = replace(
             readout.selection,
             slot=slot,
-            token_index=column.token_index,
-            position_id=column.position_id,
+            token_index=found.token_index,
+            position_id=found.position_id,
         )
         return Hit("\n".join(_tip(readout, query, place)), selection)
 
+    def slot_of_token(self, token_index: int) -> int | None:
+        if self.readout is None:
+            return None
+        places = np.flatnonzero(self.readout.tokens == token_index)
+        return int(self.readout.slots[places[0]]) if len(places) else None
+
+    def n_rows(self) -> int:
+        readout = self.readout
+        return 0 if readout is None or readout.query is None else self._n_lines(readout)
+
+    def row_middle(self, row: int) -> float:
+        return TOP_PX + (row + 0.5) * (
+            0.0 if self.readout is None else self._row_height(self.readout)
+        )
+
+    def table(self) -> TableData:
+        readout = self.readout
+        if readout is None:
+            return super().table()
+        columns = tuple(f"slot {column.slot}" for column in readout.columns)
+        rows = tuple(f"query {q.token_index} {q.text}" for q in readout.queries)
+        title = f"Mask of step {readout.step}, layer {readout.layer}"
+        return TableData(title, columns, rows, lambda row, place: _verdict(readout, row, place))
+
+    def _n_lines(self, readout: MaskReadout) -> int:
+        return max(2, len(readout.queries))
+
     def _row_height(self, readout: MaskReadout) -> float:
-        n = 2 if len(readout.queries) == 1 else len(readout.queries)
-        free = (self.height() - TOP_PX - 4) / n
-        return float(min(_MOST_ROW_PX, int(free) if free >= _LEAST_ROW_PX else free))
+        free = (self.height() - TOP_PX - 4) / self._n_lines(readout)
+        return float(min(self.theme.px(_MOST_ROW_PX), int(free) if free >= _LEAST_ROW_PX else free))
 
     def _query_at(self, readout: MaskReadout, y: float) -> int | None:
+        if readout.query is None:
+            return None
         row = int((y - TOP_PX) // self._row_height(readout))
-        if len(readout.queries) == 1:
-            return 0 if 0 <= row < 2 else None
-        return row if 0 <= row < len(readout.queries) else None
-
-    def _draw_pair(
-        self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout, query: int
-    ) -> None:
-        height = self._row_height(readout)
-        for row, name in enumerate(("used", "expected")):
-            top = TOP_PX + row * height
-            marks.gutter_name(painter, self.theme, top, height, GUTTER_PX, name)
-            if self._is_small(readout):
-                codes = _used_codes(readout) if row == 0 else _expected_codes(readout)
-                inset = 0.0 if row == 0 else height / 3
-                self._draw_picture(painter, ruler, codes, top + inset, height - 2 - 2 * inset)
-                continue
-            for place, column in enumerate(readout.columns):
-                cell = ruler.cell(column.slot, top, height - 2)
-                if row == 0:
-                    self._draw_used(painter, cell, readout, query, place)
-                elif readout.is_judged[query]:
-                    self._draw_expected(painter, cell, is_seen=bool(readout.expected[query, place]))
-        if not readout.is_judged[query]:
-            place = QRectF(GUTTER_PX, TOP_PX + height, ruler.end - GUTTER_PX, height)
-            painter.setFont(self.theme.sans(px=self.theme.small_px))
-            text = "verdict pending" if readout.is_pending else "not judged"
-            marks.label(painter, place, text, self.theme.dim, Qt.AlignmentFlag.AlignLeft)
-
-    def _draw_matrix(self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout) -> None:
-        height = self._row_height(readout)
-        if self._is_small(readout):
-            codes = _used_codes(readout)
-            self._draw_picture(painter, ruler, codes, TOP_PX, height * len(readout.queries))
-        for query, asked in enumerate(readout.queries):
-            top = TOP_PX + query * height
-            if height >= _NAMES_FROM_PX:
-                name = f"{asked.token_index} {asked.text}"
-                marks.gutter_name(painter, self.theme, top, height, GUTTER_PX, name)
-            if self._is_small(readout):
-                continue
-            for place, column in enumerate(readout.columns):
-                cell = ruler.cell(column.slot, top, height - 1)
-                self._draw_used(painter, cell, readout, query, place)
-
-    def _draw_picture(
-        self, painter: QPainter, ruler: SlotRuler, codes: Codes, top: float, height: float
-    ) -> None:
-        place = QRectF(GUTTER_PX, top, ruler.end - GUTTER_PX, height)
-        scale = self.devicePixelRatioF()
-        codes = code_image.pooled(codes, int(height * scale), int(place.width() * scale))
-        painter.drawImage(place, code_image.image(codes, self._colours))
-
-    def _draw_used(
-        self, painter: QPainter, cell: QRectF, readout: MaskReadout, query: int, place: int
-    ) -> None:
-        theme, is_seen = self.theme, bool(readout.used[query, place])
-        is_wrong = bool(readout.is_judged[query]) and is_seen != bool(
-            readout.expected[query, place]
-        )
-        if is_seen:
-            marks.fill(painter, cell, theme.live)
-        elif cell.width() >= marks.FRAME_PX and cell.height() >= marks.FRAME_PX:
-            marks.hatch(painter, cell, theme.dead)
-            marks.outline(painter, cell, theme.frame)
-        if is_wrong:
-            marks.outline(painter, cell, theme.alarm, px=2 if cell.height() > 8 else 1)
-            marks.glyph(painter, cell, "+" if is_seen else "−", theme.alarm, theme)
-        elif is_seen and readout.columns[place].is_odd:
-            marks.outline(painter, cell, theme.alarm, px=1)
-            marks.glyph(painter, cell, "!", theme.alarm, theme)
-
-    def _draw_expected(self, painter: QPainter, cell: QRectF, *, is_seen: bool) -> None:
-        marks.outline(painter, cell, self.theme.text)
-        if is_seen:
-            inset = min(cell.width(), cell.height()) / 3
-            marks.fill(painter, cell.adjusted(inset, inset, -inset, -inset), self.theme.text)
-
-    def _draw_choice(self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout) -> None:
-        height = self._row_height(readout)
-        n_rows = max(2, len(readout.queries))
-        for column in readout.columns:
-            if _is_chosen(readout, column):
-                cell = ruler.cell(column.slot, TOP_PX - 1, n_rows * height)
-                marks.chosen(painter, cell, self.theme)
-        if len(readout.queries) > 1 and readout.query is not None and height >= 5:
-            top = TOP_PX + readout.query * height
-            painter.setPen(QPen(self.theme.new, 2))
-            painter.drawLine(QPointF(GUTTER_PX - 3, top), QPointF(GUTTER_PX - 3, top + height - 1))
-
-    def _draw_side(self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout) -> None:
-        """The causal triangle with the row that was used and the right one, where both exist."""
-        n, words = len(readout.columns), self._bracket_words(readout)
-        painter.setFont(self.theme.sans(px=self.theme.small_px))
-        metrics = painter.fontMetrics()
-        longest = max((metrics.horizontalAdvance(text) for _, text, _ in words), default=0)
-        free = ruler.side_px - longest - 22
-        size = float(min(self.height() - 2 * TOP_PX, free, _TRIANGLE_MOST_PX))
-        if not words or n > _TRIANGLE_MOST_ROWS or size < _TRIANGLE_LEAST_PX:
-            return
-        each, left, rows = size / n, ruler.side_left, {row for row, _, _ in words}
-        for row in range(n):
-            bar = QRectF(left, TOP_PX + row * each, each * (row + 1), max(1.0, each - 0.5))
-            painter.fillRect(bar, self.theme.live if row in rows else self.theme.frame)
-        self._draw_brackets(painter, words, QPointF(left, TOP_PX), each, n)
-
-    def _bracket_words(self, readout: MaskReadout) -> list[tuple[int, str, QColor]]:
-        """Row of the triangle, what it is, and its colour; from the top down."""
-        theme, used, right = self.theme, readout.used_row, readout.right_row
-        if used is not None and used == right:
-            return [(used, f"used = right = row {used}", theme.dim)]
-        words: list[tuple[int, str, QColor]] = []
-        if used is not None:
-            colour = theme.text if right is None else theme.alarm
-            words.append((used, f"used = row {used}", colour))
-        if right is not None:
-            words.append((right, f"right = row {right}", theme.text))
-        return sorted(words, key=lambda word: word[0])
-
-    def _draw_brackets(
-        self,
-        painter: QPainter,
-        words: list[tuple[int, str, QColor]],
-        at: QPointF,
-        each: float,
-        n: int,
-    ) -> None:
-        lowest = self.height() - 9 - _BRACKET_PX * (len(words) - 1)
-        taken = 8.0 - _BRACKET_PX
-        for row, text, colour in words:
-            y = at.y() + (row + 0.5) * each
-            text_y = max(min(y, lowest), taken + _BRACKET_PX)
-            taken, lowest = text_y, lowest + _BRACKET_PX
-            start, end = at.x() + each * (row + 1) + 2, at.x() + each * n + 6
-            painter.setPen(QPen(colour, 1))
-            painter.drawLine(QPointF(min(start, end), y), QPointF(end, text_y))
-            place = QRectF(end + 4, text_y - 8, self.width() - end - 4, 16)
-            marks.label(painter, place, text, colour, Qt.AlignmentFlag.AlignLeft)
+        if not 0 <= row < self._n_lines(readout):
+            return None
+        return 0 if len(readout.queries) == 1 else row
 
 
-def _used_codes(readout: MaskReadout) -> Codes:
-    """[T, n_slots] places in the colours: not read, masked, seen, or different from expected."""
-    codes = np.zeros((len(readout.queries), readout.n_slots), dtype=np.uint8)
-    found = np.where(readout.used, _SEEN, _MASKED)
-    is_odd = np.array([column.is_odd for column in readout.columns], dtype=np.bool_)
-    found[readout.is_blind | readout.is_leak | (readout.used & is_odd)] = _WRONG
-    codes[:, [column.slot for column in readout.columns]] = found
-    return codes
+def _query_hit(readout: MaskReadout, query: int) -> Hit:
+    asked = readout.queries[query]
+    tip = f"query: token {asked.token_index} ‘{asked.text}’, position id {asked.position_id}"
+    return Hit(tip, replace(readout.selection, token_index=asked.token_index, slot=None))
 
 
-def _expected_codes(readout: MaskReadout) -> Codes:
-    """[T, n_slots] likewise: to be seen, or not."""
-    codes = np.zeros((len(readout.queries), readout.n_slots), dtype=np.uint8)
-    slots = [column.slot for column in readout.columns]
-    codes[:, slots] = np.where(readout.is_judged[:, None] & readout.expected, _EXPECTED, 0)
-    return codes
-
-
-def _is_chosen(readout: MaskReadout, column: MaskColumn) -> bool:
-    selection = readout.selection
-    if selection.slot is not None:
-        return column.slot == selection.slot
-    return selection.token_index is not None and column.token_index == selection.token_index
+def _verdict(readout: MaskReadout, query: int, place: int) -> str:
+    used = "seen" if readout.used[query, place] else "masked"
+    if readout.is_judged[query] and readout.used[query, place] != readout.expected[query, place]:
+        return f"{used}, should {'' if readout.expected[query, place] else 'not '}be seen"
+    return used
 
 
 def _tip(readout: MaskReadout, query: int, place: int) -> Iterator[str]:

@@ -1,26 +1,30 @@
 """The run as a line: error of every step against both thresholds, and the step looked at."""
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.theme import Theme
 from app.widgets import marks
-from app.widgets.canvas import Canvas, Hit
+from app.widgets.canvas import Hit
+from app.widgets.data_table import TableData
+from app.widgets.error_plot import ErrorPlot
+from app.widgets.narrow_timeline import draw_curve, draw_strip, timeline_numbers
 from app.widgets.panel import CanvasPanel
-from app.widgets.slot_ruler import GUTTER_PX
+from app.widgets.step_arrays import StepArrays
+from app.widgets.step_canvas import StepCanvas
+from app.widgets.step_ruler import StepRuler
+from app.widgets.timeline_words import TABLE_COLUMNS, tip_of
 from core.readouts.timeline import TimelinePoint, TimelineReadout
 
-STRIP_PX, NUMBERS_PX, TOP_PX = 14, 13, 6
 BLANK = "every step appears here, with its distance from the right logits"
-_WIDEST_PX = 36.0
-_RIGHT_PX = 92
-_NUMBERS_FROM_HEIGHT = 70
-_THRESHOLD_NAMES_FROM_PX = 32
-_LOWEST_ERROR = 1e-16
+_TOP_PX = 5
+_NUMBERS_FROM_HEIGHT, _PHASES_FROM_HEIGHT = 70, 92
+_LIMIT_NAMES_FROM_PX = 28
+_NARROW_PX = 3
 
 
 class TimelineView(CanvasPanel):
@@ -31,173 +35,225 @@ class TimelineView(CanvasPanel):
         super().__init__(theme, _TimelineCanvas(theme))
 
 
-class _TimelineCanvas(Canvas):
-    def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "Timeline", 44, 110)
-        self._readout: TimelineReadout | None = None
+class _TimelineCanvas(StepCanvas):
+    moves_cells = False  # arrows stay the window's: they go along the steps from everywhere
 
-    def show_readout(self, readout: TimelineReadout | None) -> None:
-        self._readout = readout
-        self.update()
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Timeline", theme.px(40), theme.px(118))
+        self.readout: TimelineReadout | None = None
+        self._numbers = StepArrays[TimelinePoint](timeline_numbers)
+
+    def steps(self) -> Sequence[TimelinePoint]:
+        return () if self.readout is None else self.readout.points
+
+    # Where rows stand, from the top: phases, the plot, verdicts, numbers.
+
+    def _line_px(self) -> int:
+        return self.theme.small_px + 3
+
+    def _has_phases(self) -> bool:
+        return self.height() >= self.theme.px(_PHASES_FROM_HEIGHT)
+
+    def _has_numbers(self) -> bool:
+        return self.height() >= self.theme.px(_NUMBERS_FROM_HEIGHT)
+
+    def _plot(self) -> ErrorPlot:
+        ruler, line = self.ruler(), self._line_px()
+        top = _TOP_PX + (line + 3 if self._has_phases() else 0)
+        below = line * (2 if self._has_numbers() else 1) + 4
+        height = max(8.0, self.height() - top - below)
+        place = QRectF(ruler.gutter_px, top, ruler.room_px, height)
+        return ErrorPlot(place, ruler, self._numbers.of(self.steps())[:, 1:])
+
+    # Drawing
 
     def draw(self, painter: QPainter) -> None:
-        readout = self._readout
+        readout = self.readout
         if readout is None:
             self.draw_blank(painter, BLANK)
             return
-        plot = _Plot(readout, QRectF(GUTTER_PX, TOP_PX, self._plot_width(), self._plot_height()))
-        self._draw_play_head(painter, readout, plot)
-        self._draw_thresholds(painter, readout, plot)
-        for point in readout.points:
-            self._draw_point(painter, plot, point)
+        plot = self._plot()
+        if self._has_phases():
+            self._draw_phases(painter, readout, plot.ruler)
+        if plot.ruler.step_px < _NARROW_PX:
+            draw_curve(painter, self.theme, plot, self._numbers.of(readout.points))
+        else:
+            self._draw_limits(painter, readout, plot)
+            for point in readout.points:
+                self._draw_point(painter, plot, point)
+        self._draw_limit_names(painter, readout, plot)
         self._draw_strip(painter, readout, plot)
         self._draw_axis(painter, plot)
-        if self.height() >= _NUMBERS_FROM_HEIGHT:
-            self._draw_numbers(painter, readout, plot)
+        if self._has_numbers():
+            self._draw_numbers(painter, plot)
 
-    def hit(self, at: QPointF) -> Hit | None:
-        readout = self._readout
-        if readout is None:
-            return None
-        plot = _Plot(readout, QRectF(GUTTER_PX, TOP_PX, self._plot_width(), self._plot_height()))
-        step = int((at.x() - GUTTER_PX) // plot.step_px)
-        if at.x() < GUTTER_PX or step >= len(readout.points):
-            return None
-        point = readout.points[step]
-        return Hit("\n".join(_tip(point, readout.capacity)), replace(readout.selection, step=step))
+    def _draw_phases(self, painter: QPainter, readout: TimelineReadout, ruler: StepRuler) -> None:
+        """A line over the steps of one phase after the other, with its name where it fits."""
+        theme, line = self.theme, self._line_px()
+        marks.gutter_name(painter, theme, _TOP_PX - 1, line, ruler.gutter_px, "phase")
+        painter.setFont(theme.sans(px=theme.small_px - 1))
+        for phase, group in groupby(readout.points, key=lambda point: point.phase):
+            points = list(group)
+            left, right = ruler.left(points[0].step), ruler.left(points[-1].step + 1)
+            place = QRectF(left, _TOP_PX - 1, right - left - 1, line)
+            if place.width() < 2:
+                continue
+            painter.fillRect(QRectF(left, place.bottom() - 2, place.width(), 1), theme.dead)
+            words = phase.replace("_", " ")
+            if painter.fontMetrics().horizontalAdvance(words) <= place.width():
+                marks.label(painter, place.adjusted(0, 0, 0, -3), words, theme.dim)
 
-    def _plot_width(self) -> float:
-        return max(1.0, self.width() - GUTTER_PX - _RIGHT_PX)
-
-    def _plot_height(self) -> float:
-        numbers = NUMBERS_PX if self.height() >= _NUMBERS_FROM_HEIGHT else 0
-        return max(8.0, self.height() - TOP_PX - STRIP_PX - numbers - 4)
-
-    def _draw_play_head(self, painter: QPainter, readout: TimelineReadout, plot: "_Plot") -> None:
-        x = plot.x(readout.current)
-        width = max(3.0, plot.step_px)
-        band = QRectF(x - width / 2, 0, width, self.height())
-        painter.fillRect(band, self.theme.raised)
-        painter.fillRect(QRectF(x - width / 2, 0, width, 3), self.theme.new)
-
-    def _draw_thresholds(self, painter: QPainter, readout: TimelineReadout, plot: "_Plot") -> None:
+    def _draw_limits(self, painter: QPainter, readout: TimelineReadout, plot: ErrorPlot) -> None:
         """Up to the lower line right, above the upper one wrong; in between rounding."""
         theme = self.theme
-        last: dict[str, float] = {}
-        for point in readout.points:
-            for name, value in (("right", point.band), ("wrong", point.wrong_above)):
-                if value is not None:
-                    style = Qt.PenStyle.SolidLine if name == "wrong" else Qt.PenStyle.DashLine
-                    painter.setPen(QPen(theme.dead, 1, style))
-                    half = plot.step_px / 2
-                    x, y = plot.x(point.step), plot.y(value)
-                    painter.drawLine(QPointF(x - half, y), QPointF(x + half, y))
-                    last[name] = y
-        if "wrong" not in last or plot.place.height() < _THRESHOLD_NAMES_FROM_PX:
-            return
-        painter.setFont(theme.sans(px=theme.small_px))
-        right = plot.place.left() + len(readout.points) * plot.step_px + 6
-        upper = min(max(last["wrong"], plot.place.top() + 8), plot.place.bottom() - 18)
-        for text, y in (("wrong above", upper - 7), ("right below", max(last["right"], upper) + 7)):
-            place = QRectF(right, y - 7, self.width() - right - 2, 14)
-            if y + 7 <= plot.place.bottom():
-                marks.label(painter, place, text, theme.dim, Qt.AlignmentFlag.AlignLeft)
+        for name, style in (("band", Qt.PenStyle.DashLine), ("wrong_above", Qt.PenStyle.SolidLine)):
+            painter.setPen(QPen(theme.dead, 1, style))
+            for value, group in groupby(readout.points, key=lambda p: getattr(p, name)):
+                if value is None:
+                    continue
+                points, y = list(group), plot.y(value)
+                left, right = plot.ruler.left(points[0].step), plot.ruler.left(points[-1].step + 1)
+                painter.drawLine(QPointF(left, y), QPointF(right, y))
 
-    def _draw_point(self, painter: QPainter, plot: "_Plot", point: TimelinePoint) -> None:
-        theme, x = self.theme, plot.x(point.step)
-        if point.logits is None:
+    def _draw_limit_names(
+        self, painter: QPainter, readout: TimelineReadout, plot: ErrorPlot
+    ) -> None:
+        """Beside the newest step that has limits."""
+        newest = next((p for p in reversed(readout.points) if p.band is not None), None)
+        if newest is None or plot.place.height() < _LIMIT_NAMES_FROM_PX:
             return
-        y = plot.place.top() if point.max_abs_error is None else plot.y(point.max_abs_error)
+        right, wrong = plot.y(newest.band or 0.0), plot.y(newest.wrong_above or 0.0)
+        theme, line = self.theme, self._line_px()
+        painter.setFont(theme.sans(px=theme.small_px - 1))
+        left, place = plot.ruler.end + 8, plot.place
+        upper = min(max(wrong, place.top() + line), place.bottom() - line)
+        lower = max(right, upper)
+        for text, top in (("wrong above", upper - line), ("right below", lower)):
+            box = QRectF(left, top, self.width() - left - 2, line)
+            marks.label(painter, box, text, theme.dim, Qt.AlignmentFlag.AlignLeft)
+
+    def _draw_point(self, painter: QPainter, plot: ErrorPlot, point: TimelinePoint) -> None:
+        theme, place, ruler = self.theme, plot.place, plot.ruler
+        left, width = ruler.left(point.step), ruler.step_px
+        if point.is_pending:
+            marks.hatch(painter, QRectF(left, place.top(), width, place.height()), theme.frame)
+            return
+        x = ruler.middle(point.step)
+        if point.logits is None:
+            if point.is_refused:
+                self._draw_refusal(painter, x, place, point)
+            return
+        y = place.top() if point.max_abs_error is None else plot.y(point.max_abs_error)
         colour = theme.alarm if point.logits == "wrong" else theme.new
-        painter.setPen(QPen(colour, 1))
-        painter.drawLine(QPointF(x, plot.place.bottom()), QPointF(x, y))
-        size = min(5.0, max(2.0, plot.step_px - 1))
-        box = QRectF(x - size / 2, y - size / 2, size, size)
+        painter.fillRect(QRectF(x - 0.5, y, 1, place.bottom() - y), colour)
+        size = min(5.0, max(2.0, width - 1))
         if point.is_finite:
-            painter.fillRect(box, colour)
+            painter.fillRect(QRectF(x - size / 2, y - size / 2, size, size), colour)
         else:
             marks.glyph(painter, QRectF(x - 7, y, 14, 14), "N", theme.alarm, theme)
 
-    def _draw_strip(self, painter: QPainter, readout: TimelineReadout, plot: "_Plot") -> None:
-        """A sign per step: right, rounding, wrong, pending."""
-        theme, top = self.theme, plot.place.bottom() + 2
-        marks.gutter_name(painter, theme, top, STRIP_PX, GUTTER_PX, "verdict")
-        if plot.step_px < marks.GLYPH_PX:
-            self._draw_narrow_strip(painter, readout, plot, top)
-            return
-        for point in readout.points:
-            cell = QRectF(plot.x(point.step) - plot.step_px / 2, top, plot.step_px, STRIP_PX)
-            sign, colour = _sign(point, theme)
-            painter.setFont(theme.sans(px=theme.small_px, is_bold=True))
-            painter.setPen(colour)
-            painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, sign)
-            if point.step == readout.first_wrong:
-                marks.outline(painter, cell.adjusted(1, 0, -1, 0), theme.alarm)
-
-    def _draw_narrow_strip(
-        self, painter: QPainter, readout: TimelineReadout, plot: "_Plot", top: float
+    def _draw_refusal(
+        self, painter: QPainter, x: float, place: QRectF, point: TimelinePoint
     ) -> None:
-        """No room for signs: a tall mark where a step is wrong, a low one where it is not."""
-        for point in readout.points:
-            _, colour = _sign(point, self.theme)
-            height = STRIP_PX - 3 if point.is_wrong else 3
-            left = plot.x(point.step) - plot.step_px / 2
-            cell = QRectF(left, top + STRIP_PX - height, max(1.0, plot.step_px), height)
-            painter.fillRect(cell, colour)
+        """Nothing was read: a ring with a bar, in alarm where it should have been read."""
+        colour = self.theme.alarm if point.is_wrong else self.theme.dim
+        painter.setPen(QPen(colour, 1.4))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        radius = min(5.0, place.height() / 4)
+        at = QPointF(x, place.bottom() - radius - 3)
+        painter.drawEllipse(at, radius, radius)
+        reach = radius * 0.7
+        painter.drawLine(at + QPointF(-reach, reach), at + QPointF(reach, -reach))
 
-    def _draw_axis(self, painter: QPainter, plot: "_Plot") -> None:
-        theme = self.theme
-        painter.setPen(QPen(theme.frame, 1))
-        painter.drawLine(plot.place.bottomLeft(), plot.place.bottomRight())
-        if plot.place.height() < 26:
-            marks.gutter_name(painter, theme, plot.place.top(), 14, GUTTER_PX, "error")
+    def _draw_strip(self, painter: QPainter, readout: TimelineReadout, plot: ErrorPlot) -> None:
+        """A sign per step: right, rounding, wrong, pending; where narrow, a mark for the worst."""
+        theme, top, line = self.theme, plot.place.bottom() + 2, self._line_px()
+        marks.gutter_name(painter, theme, top, line, plot.ruler.gutter_px, "verdict")
+        if plot.ruler.step_px >= marks.GLYPH_PX:
+            painter.setFont(theme.sans(px=theme.small_px, is_bold=True))
+            for point in readout.points:
+                sign, colour = _sign(point, theme)
+                painter.setPen(colour)
+                cell = QRectF(plot.ruler.left(point.step), top, plot.ruler.step_px, line)
+                painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, sign)
+        else:
+            place = QRectF(plot.place.left(), top, plot.place.width(), line)
+            draw_strip(painter, theme, plot.ruler, self._numbers.of(readout.points), place)
+        if readout.first_wrong is not None:
+            width = max(plot.ruler.step_px, 6.0)
+            left = plot.ruler.middle(readout.first_wrong) - width / 2
+            marks.outline(painter, QRectF(left + 1, top, width - 2, line), theme.alarm)
+
+    def _draw_axis(self, painter: QPainter, plot: ErrorPlot) -> None:
+        theme, gutter = self.theme, plot.ruler.gutter_px
+        base = QRectF(gutter, plot.place.bottom(), plot.ruler.end - gutter, 1)
+        painter.fillRect(base, theme.frame)
+        line = self._line_px()
+        if plot.place.height() < 2 * line:
+            marks.gutter_name(painter, theme, plot.place.top(), line, gutter, "error")
             return
         painter.setFont(theme.mono(px=theme.small_px - 1))
-        for exponent, y in plot.ticks():
-            top = min(y, plot.place.bottom() - 5) - 7
-            place = QRectF(theme.margin_px, top, GUTTER_PX - theme.margin_px - 6, 14)
+        for exponent, y in plot.ticks(line + 1):
+            top = min(y, plot.place.bottom() - 5) - line / 2
+            place = QRectF(theme.margin_px, top, gutter - theme.margin_px - 6, line)
             marks.label(painter, place, _power(exponent), theme.dim, Qt.AlignmentFlag.AlignRight)
 
-    def _draw_numbers(self, painter: QPainter, readout: TimelineReadout, plot: "_Plot") -> None:
-        theme, top = self.theme, plot.place.bottom() + STRIP_PX + 2
-        marks.gutter_name(painter, theme, top, NUMBERS_PX, GUTTER_PX, "step")
+    def _numbers_top(self, plot: ErrorPlot) -> float:
+        return plot.place.bottom() + self._line_px() + 2
+
+    def _draw_numbers(self, painter: QPainter, plot: ErrorPlot) -> None:
+        theme, top, line = self.theme, self._numbers_top(plot), self._line_px()
+        ruler = plot.ruler
+        marks.gutter_name(painter, theme, top, line, ruler.gutter_px, "step")
         painter.setFont(theme.mono(px=theme.small_px - 1))
-        room = painter.fontMetrics().horizontalAdvance(str(readout.points[-1].step)) + 6
-        every = next(e for e in _intervals() if e * plot.step_px >= room)
-        for step in range(0, len(readout.points), every):
-            place = QRectF(plot.x(step) - room, top, 2 * room, NUMBERS_PX)
-            is_current = step == readout.current
-            marks.label(painter, place, str(step), theme.text if is_current else theme.dim)
+        room = painter.fontMetrics().horizontalAdvance(str(ruler.n_steps - 1)) + 6
+        every = next(e for e in _intervals() if e * ruler.step_px >= room)
+        for step in range(0, ruler.n_steps, every):
+            place = QRectF(ruler.middle(step) - room, top, 2 * room, line)
+            marks.label(painter, place, str(step), theme.dim)
 
+    def draw_over(self, painter: QPainter) -> None:
+        """The play head, with the number of its step."""
+        super().draw_over(painter)
+        if self.readout is None or not self._has_numbers():
+            return
+        theme, plot = self.theme, self._plot()
+        painter.setFont(theme.mono(px=theme.small_px - 1, is_bold=True))
+        words = str(self.readout.current)
+        width = painter.fontMetrics().horizontalAdvance(words) + 8
+        left = plot.ruler.middle(self.readout.current) - width / 2
+        place = QRectF(left, self._numbers_top(plot), width, self._line_px())
+        painter.fillRect(place, theme.new)
+        marks.label(painter, place, words, theme.paper)
 
-class _Plot:
-    """Where steps and errors stand."""
+    # Mouse, keys, table
 
-    def __init__(self, readout: TimelineReadout, place: QRectF) -> None:
-        self.place = place
-        self.step_px = min(_WIDEST_PX, place.width() / len(readout.points))
-        values = [v for p in readout.points for v in (p.max_abs_error, p.band, p.wrong_above) if v]
-        low = min((math.log10(max(v, _LOWEST_ERROR)) for v in values), default=-6.0)
-        high = max((math.log10(max(v, _LOWEST_ERROR)) for v in values), default=0.0)
-        self._low, self._high = math.floor(low), math.ceil(max(high, low + 1))
+    def hit(self, at: QPointF) -> Hit | None:
+        readout = self.readout
+        steps = self.ruler().steps_at(at.x())
+        if readout is None or not steps:
+            return None
+        step = max(steps, key=lambda n: timeline_numbers(readout.points[n])[0])
+        tip = "\n".join(tip_of(readout.points[step], readout.capacity))
+        return Hit(tip, replace(readout.selection, step=step))
 
-    def x(self, step: int) -> float:
-        """Middle of a step."""
-        return self.place.left() + (step + 0.5) * self.step_px
+    def move_by(self, rows: int, columns: int) -> None:
+        """Where no window has the arrows, they go along the steps here too."""
+        readout = self.readout
+        if readout is None or not columns:
+            return
+        step = min(max(0, readout.current + columns), len(readout.points) - 1)
+        if step != readout.current:
+            self.picked.emit(replace(readout.selection, step=step))
 
-    def y(self, error: float) -> float:
-        """Height of an error on a logarithmic scale; an exact zero stands at the bottom."""
-        if error <= _LOWEST_ERROR:
-            return self.place.bottom()
-        share = (math.log10(error) - self._low) / (self._high - self._low)
-        return self.place.bottom() - min(1.0, max(0.0, share)) * self.place.height()
-
-    def ticks(self) -> Iterator[tuple[int, float]]:
-        """Powers of ten that have room, with their heights."""
-        n = self._high - self._low
-        every = max(1, math.ceil(n * 15 / self.place.height()))
-        for exponent in range(self._low, self._high + 1, every):
-            yield exponent, self.y(10.0**exponent)
+    def table(self) -> TableData:
+        points = self.steps()
+        return TableData(
+            "Timeline",
+            tuple(TABLE_COLUMNS),
+            tuple(f"step {point.step}" for point in points),
+            lambda row, column: [*TABLE_COLUMNS.values()][column](points[row]),
+        )
 
 
 def _intervals() -> Iterator[int]:
@@ -218,18 +274,3 @@ def _sign(point: TimelinePoint, theme: Theme) -> tuple[str, QColor]:
     if point.is_wrong:
         return "✕", theme.alarm
     return ("≈", theme.new) if point.logits == "rounding" else ("✓", theme.dim)
-
-
-def _tip(point: TimelinePoint, capacity: int) -> Iterator[str]:
-    yield f"step {point.step} · {point.phase.replace('_', ' ')} · {point.outcome}"
-    yield f"cache length {point.length} of {capacity}"
-    if point.is_pending:
-        yield "verdict pending"
-        return
-    yield f"policy {point.policy} · mechanism {point.mechanism}"
-    if point.logits is not None:
-        yield f"logits {point.logits}"
-        yield f"largest error {point.max_abs_error!r}" if point.is_finite else "not finite"
-        yield f"right up to {point.band!r}, wrong above {point.wrong_above!r}"
-    if point.difference is not None:
-        yield f"first difference: {point.difference}"

@@ -3,23 +3,29 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QWheelEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QResizeEvent, QWheelEvent
 
 from app.theme import Theme
 from app.widgets import marks
-from app.widgets.canvas import Canvas, Hit
+from app.widgets.canvas import Hit
+from app.widgets.cell_canvas import CellCanvas
+from app.widgets.data_table import TableData
 from app.widgets.panel import CanvasPanel
-from app.widgets.slot_ruler import GUTTER_PX
-from core.readouts.tokens import TokenCell, TokensReadout
+from app.widgets.slot_ruler import SlotRuler
+from app.widgets.token_columns import Place, TokenColumns
+from app.widgets.token_words import tip_of, told
+from core.readouts.tokens import TokenCell, TokenRow, TokensReadout
+from core.selection import Selection
 
-HEADER_PX = 19
-_LEAST_ROW_PX, _MOST_ROW_PX = 17, 22
 NAMES = ("this run", "right next", "clean run")
 RIGHT, CLEAN = 1, 2
-NOTES = {"clean run": "illustration"}
+NOTE = "illustration"
 BLANK = "the text appears here, token by token"
-_PAD_PX, _LEAST_PX, _MOST_PX = 8, 18, 120
+NO_FAULT, NO_CLEAN = "no fault is on: the same as this run", "not run yet"
+_HEADER_PX, _LEAST_ROW_PX, _MOST_ROW_PX, _ROOMY_ROW_PX = 18, 17, 23, 20
+_ROW_PX = (_LEAST_ROW_PX, _MOST_ROW_PX)
 _TURNS_A_COLUMN = 40
+_POINTED_ALPHA = 34
 
 
 class TokensView(CanvasPanel):
@@ -30,203 +36,254 @@ class TokensView(CanvasPanel):
         super().__init__(theme, _TokensCanvas(theme))
 
 
-class _TokensCanvas(Canvas):
+class _TokensCanvas(CellCanvas):
     def __init__(self, theme: Theme) -> None:
-        super().__init__(
-            theme, "Tokens", HEADER_PX + 3 * _LEAST_ROW_PX + 2, HEADER_PX + 3 * _MOST_ROW_PX + 2
-        )
-        self._readout: TokensReadout | None = None
-        self._widths: list[float] = []
-        self._first = 0
-        self._turned = 0
+        least, most = (theme.px(_HEADER_PX) + 3 * theme.px(px) + 2 for px in _ROW_PX)
+        super().__init__(theme, "Tokens", least, most)
+        self.readout: TokensReadout | None = None
+        self._columns = TokenColumns(theme)
+        self._first: int | None = None
+        self._turned = 0.0
 
     def show_readout(self, readout: TokensReadout | None) -> None:
-        self._readout = readout
-        self._widths = [] if readout is None else self._column_widths(readout)
-        self._first = self._first_that_shows_the_end()
-        self.update()
+        """Another step scrolls to its newest token; another selection does not."""
+        before = self.readout
+        if readout is None or before is None or readout.step != before.step:
+            self._first = None
+        self._columns.take(0 if readout is None else readout.n_columns, self._texts)
+        super().show_readout(readout)
 
-    def resizeEvent(self, event: object) -> None:
+    def _texts(self, column: int) -> list[str]:
+        """All that stands in a column."""
+        if self.readout is None:
+            return []
+        cells = (row.at(column) for row in _rows(self.readout))
+        return [cell.text for cell in cells if cell is not None]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the newest column in sight."""
-        self._first = self._first_that_shows_the_end()
+        super().resizeEvent(event)
+        self._first = None
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Turn to earlier or later columns."""
         self._turned += event.angleDelta().y() or -event.angleDelta().x()
         n_columns = int(self._turned / _TURNS_A_COLUMN)
         self._turned -= n_columns * _TURNS_A_COLUMN
-        self._first = min(max(0, self._first - n_columns), self._first_that_shows_the_end())
-        self.update()
+        self._scroll_to(self._first_shown() - n_columns)
 
-    def draw(self, painter: QPainter) -> None:
-        readout = self._readout
-        if readout is None:
-            self.draw_blank(painter, BLANK)
-            return
-        self._draw_now(painter, readout)
-        for row, (name, cells) in enumerate(zip(NAMES, _rows(readout), strict=True)):
-            top = HEADER_PX + row * self._row_px()
-            marks.gutter_name(painter, self.theme, top, self._row_px(), GUTTER_PX, name)
-            for cell in cells:
-                place = self._place(cell.token_index, row)
-                if place is not None:
-                    self._draw_cell(painter, place, cell, row)
-        self._draw_pending(painter, readout)
-        self._draw_notes(painter, readout)
-        self._draw_numbers(painter, readout)
+    def _scroll_to(self, first: int) -> None:
+        self._first = min(max(0, first), self._first_that_shows_the_end())
+        self.refresh()
 
-    def hit(self, at: QPointF) -> Hit | None:
-        readout, column = self._readout, self._column_at(at.x())
-        if readout is None or column is None or at.y() > HEADER_PX + 3 * self._row_px():
-            return None
-        row = max(0, int((at.y() - HEADER_PX) // self._row_px()))
-        cells = {cell.token_index: cell for cell in _rows(readout)[row]}
-        selection = replace(readout.selection, token_index=column, slot=None, position_id=None)
-        if column in cells:
-            return Hit(_tip(NAMES[row], cells[column]), selection)
-        return Hit(f"token {column}", selection)
+    # Where things stand
 
-    def _column_widths(self, readout: TokensReadout) -> list[float]:
-        metrics = QFontMetricsF(self.theme.mono())
-        number = metrics.horizontalAdvance(str(readout.n_columns)) + 4
-        widths = [max(float(_LEAST_PX), number)] * readout.n_columns
-        for row in _rows(readout):
-            for cell in row:
-                needed = metrics.horizontalAdvance(cell.text) + _PAD_PX
-                widths[cell.token_index] = min(_MOST_PX, max(widths[cell.token_index], needed))
-        return widths
+    def _gutter_px(self) -> float:
+        return max(SlotRuler(self.width(), 1).gutter_px, self.theme.px(82))
 
-    def _first_that_shows_the_end(self) -> int:
-        free = self.width() - GUTTER_PX - self.theme.margin_px
-        for column in range(len(self._widths) - 1, -1, -1):
-            free -= self._widths[column]
-            if free < 0:
-                return min(column + 1, len(self._widths) - 1)
-        return 0
-
-    def _left(self, column: int) -> float:
-        return GUTTER_PX + sum(self._widths[self._first : column])
+    def _header_px(self) -> int:
+        return self.theme.px(_HEADER_PX)
 
     def _row_px(self) -> int:
-        return min(_MOST_ROW_PX, (self.height() - HEADER_PX - 2) // 3)
+        free = (self.height() - self._header_px() - 2) // 3
+        return max(1, min(self.theme.px(_MOST_ROW_PX), free))
 
-    def _place(self, column: int, row: int) -> QRectF | None:
-        if column < self._first:
-            return None
-        left = self._left(column)
-        if left + self._widths[column] > self.width():
-            return None
-        return QRectF(left, HEADER_PX + row * self._row_px(), self._widths[column], self._row_px())
+    def _top(self, row: int) -> float:
+        return self._header_px() + row * self._row_px()
+
+    def _n_columns(self) -> int:
+        return self._columns.n_columns
+
+    def _room_px(self) -> float:
+        return self.width() - self._gutter_px() - self.theme.margin_px
+
+    def _first_that_shows_the_end(self) -> int:
+        return self._columns.first_before(self._n_columns() - 1, self._room_px())
+
+    def _first_shown(self) -> int:
+        return self._first_that_shows_the_end() if self._first is None else self._first
+
+    def _shown(self) -> list[Place]:
+        """What is in sight."""
+        return self._columns.shown(self._first_shown(), self._gutter_px(), self.width())
 
     def _column_at(self, x: float) -> int | None:
-        left = float(GUTTER_PX)
-        for column in range(self._first, len(self._widths)):
-            left += self._widths[column]
-            if GUTTER_PX <= x < left:
+        for column, left, width in self._shown():
+            if left <= x < left + width:
                 return column
         return None
 
-    def _draw_now(self, painter: QPainter, readout: TokensReadout) -> None:
-        """The columns that the step read: a bar above them."""
-        if readout.read_now is None:
+    # Drawing
+
+    def draw(self, painter: QPainter) -> None:
+        readout = self.readout
+        if readout is None:
+            self.draw_blank(painter, BLANK)
             return
-        first, last = readout.read_now
-        places = [self._place(column, 0) for column in range(max(first, self._first), last + 1)]
-        seen = [place for place in places if place is not None]
-        if seen:
-            bar = QRectF(
-                seen[0].left() + 1, HEADER_PX - 3, seen[-1].right() - seen[0].left() - 2, 2
-            )
-            painter.fillRect(bar, self.theme.new)
+        shown = self._shown()
+        self._draw_header(painter, readout, shown)
+        ends = (self.width(), self.width(), self._note_left(readout, shown))
+        for number, (name, row) in enumerate(zip(NAMES, _rows(readout), strict=True)):
+            top, height = self._top(number), self._row_px()
+            marks.gutter_name(painter, self.theme, top, height, self._gutter_px(), name)
+            painter.setFont(self.theme.mono())
+            for column, left, width in shown:
+                cell = row.at(column)
+                if cell is not None and left + width <= ends[number]:
+                    self._draw_cell(painter, QRectF(left, top, width, height), cell, number)
+        self._draw_third_row_note(painter, readout, shown)
+
+    def _draw_header(self, painter: QPainter, readout: TokensReadout, shown: list[Place]) -> None:
+        """Token indices, and a bar above the columns that the step read."""
+        theme, height = self.theme, self._header_px()
+        painter.setFont(theme.mono(px=theme.small_px - 1))
+        first = shown[0][0] if shown else 0
+        words = "token" if first == 0 else f"‹ {first} more"
+        place = QRectF(theme.margin_px, 1, self._gutter_px() - theme.margin_px - 6, height - 5)
+        marks.label(painter, place, words, theme.dim, Qt.AlignmentFlag.AlignRight)
+        now = range(0) if readout.read_now is None else _closed(readout.read_now)
+        for column, left, width in shown:
+            box = QRectF(left, 1, width, height - 5)
+            if painter.fontMetrics().horizontalAdvance(str(column)) <= width:
+                ink = theme.text if column in now else theme.dim
+                marks.label(painter, box, str(column), ink)
+            if column in now:
+                painter.fillRect(QRectF(left, height - 3, width, 2), theme.new)
 
     def _draw_cell(self, painter: QPainter, place: QRectF, cell: TokenCell, row: int) -> None:
         theme = self.theme
-        box = place.adjusted(1, 2, -1, -2)
-        if cell.state == "read":
-            marks.fill(painter, box, theme.raised)
+        inset = 2 if place.height() >= theme.px(_ROOMY_ROW_PX) else 1
+        box = place.adjusted(1, inset, -1, -inset)
+        is_fed = cell.state == "read"
+        if is_fed:
+            painter.fillRect(box, theme.raised if row == CLEAN else _fed(theme))
         colour = theme.alarm if cell.is_wrong else theme.dim if row == CLEAN else theme.text
-        painter.setFont(theme.mono())
-        marks.label(painter, box, cell.text, colour)
+        if cell.state == "pending":
+            marks.hatch(painter, box, theme.dead)
+            return
+        if self._columns.advance(cell.text) > box.width():
+            marks.label(painter, box, cell.text, colour)
+        else:
+            painter.setPen(colour)
+            letters = box.adjusted(0, 0, 0, -2)  # a line may stand below them
+            painter.drawText(letters, Qt.AlignmentFlag.AlignCenter, cell.text)
         if row == RIGHT:
             marks.outline(painter, box, theme.text)
         else:
             self._draw_kind(painter, box, cell, theme.dim if row == CLEAN else theme.new)
         if cell.is_wrong:
             marks.outline(painter, box, theme.alarm)
-        if self._readout and cell.token_index == self._readout.selection.token_index:
+        if self.readout and cell.token_index == self.readout.selection.token_index:
             marks.chosen(painter, box.adjusted(1, 0, -1, 0), theme)
 
     def _draw_kind(self, painter: QPainter, box: QRectF, cell: TokenCell, colour: QColor) -> None:
         """Forced: dotted line; to be read next: solid line; refused: struck through."""
-        theme = self.theme
-        y = box.bottom() - 1
+        theme, y = self.theme, box.bottom() - 1
+        line = (QPointF(box.left() + 2, y), QPointF(box.right() - 2, y))
         if cell.is_forced:
-            painter.setPen(QPen(theme.text, 1, Qt.PenStyle.DotLine))
-            painter.drawLine(QPointF(box.left() + 2, y), QPointF(box.right() - 2, y))
+            painter.setPen(QPen(theme.text, 2, Qt.PenStyle.DotLine))
+            painter.drawLine(*line)
         elif cell.state == "next":
             painter.setPen(QPen(colour, 2))
-            painter.drawLine(QPointF(box.left() + 2, y), QPointF(box.right() - 2, y))
+            painter.drawLine(*line)
         elif cell.state == "refused":
             painter.setPen(QPen(theme.dim, 1))
             middle = box.center().y()
             painter.drawLine(QPointF(box.left() + 1, middle), QPointF(box.right() - 1, middle))
 
-    def _draw_pending(self, painter: QPainter, readout: TokensReadout) -> None:
-        for column in readout.pending:
-            place = self._place(column, RIGHT) if column < len(self._widths) else None
-            if place is not None:
-                painter.setFont(self.theme.mono())
-                marks.label(painter, place, "…", self.theme.dim)
-
-    def _draw_notes(self, painter: QPainter, readout: TokensReadout) -> None:
+    def _draw_third_row_note(
+        self, painter: QPainter, readout: TokensReadout, shown: list[Place]
+    ) -> None:
         """What the third row is: an illustration, or nothing, without a fault."""
-        top = HEADER_PX + CLEAN * self._row_px()
-        painter.setFont(self.theme.sans(px=self.theme.small_px))
-        if not readout.clean:
-            place = QRectF(GUTTER_PX + 4, top, self.width() - GUTTER_PX - 8, self._row_px())
-            text = "no fault is on: the same as this run"
-            marks.label(painter, place, text, self.theme.dim, Qt.AlignmentFlag.AlignLeft)
+        theme, top, height = self.theme, self._top(CLEAN), self._row_px()
+        painter.setFont(theme.sans(px=theme.small_px))
+        if not readout.clean.end:
+            place = QRectF(self._gutter_px() + 4, top, self.width() - self._gutter_px(), height)
+            words = NO_CLEAN if readout.has_fault else NO_FAULT
+            marks.label(painter, place, words, theme.dim, Qt.AlignmentFlag.AlignLeft)
             return
-        right = self._left(len(self._widths)) + 8
-        place = QRectF(right, top, self.width() - right - self.theme.margin_px, self._row_px())
-        if painter.fontMetrics().horizontalAdvance(NOTES["clean run"]) <= place.width():
-            note = NOTES["clean run"]
-            marks.label(painter, place, note, self.theme.dim, Qt.AlignmentFlag.AlignLeft)
+        left = self._note_left(readout, shown)
+        place = QRectF(left + 6, top, self.width() - left - 6, height)
+        marks.label(painter, place, NOTE, theme.dim, Qt.AlignmentFlag.AlignLeft)
 
-    def _draw_numbers(self, painter: QPainter, readout: TokensReadout) -> None:
-        theme = self.theme
-        painter.setFont(theme.mono(px=theme.small_px - 1))
-        marks.label(
-            painter,
-            QRectF(theme.margin_px, 2, GUTTER_PX - theme.margin_px - 6, HEADER_PX - 6),
-            "token" if self._first == 0 else f"‹ {self._first} more",
-            theme.dim,
-            Qt.AlignmentFlag.AlignRight,
+    def _note_left(self, readout: TokensReadout, shown: list[Place]) -> float:
+        """Where the note of the third row begins: after its last token, or in the place of some."""
+        metrics = QFontMetricsF(self.theme.sans(px=self.theme.small_px))
+        ends = [left + px for column, left, px in shown if column < readout.clean.end]
+        most = self.width() - metrics.horizontalAdvance(NOTE) - 12
+        return min(ends[-1] if ends else self._gutter_px(), most)
+
+    def draw_over(self, painter: QPainter) -> None:
+        """The token that is pointed at, in all three rows."""
+        pointed = self.pointed_at
+        if pointed is None or pointed.token_index is None:
+            return
+        for column, left, width in self._shown():
+            if column == pointed.token_index:
+                shade = QColor(self.theme.new)
+                shade.setAlpha(_POINTED_ALPHA)
+                painter.fillRect(QRectF(left, 0, width, self._top(3)), shade)
+                for x in (left - 1, left + width):
+                    painter.fillRect(QRectF(x, 0, 1, self._top(3)), self.theme.new)
+
+    # Mouse, keys, table
+
+    def hit(self, at: QPointF) -> Hit | None:
+        readout, column = self.readout, self._column_at(at.x())
+        if readout is None or column is None or at.y() > self._top(3):
+            return None
+        row = max(0, int((at.y() - self._header_px()) // self._row_px()))
+        cell = _rows(readout)[min(row, CLEAN)].at(column)
+        selection = replace(readout.selection, token_index=column, slot=None, position_id=None)
+        tip = f"token {column}" if cell is None else tip_of(cell, is_right=row == RIGHT)
+        return Hit(tip, selection)
+
+    def grid(self) -> tuple[int, int]:
+        return (len(NAMES), self._n_columns()) if self._n_columns() else (0, 0)
+
+    def start(self) -> tuple[int, int]:
+        chosen = None if self.readout is None else self.readout.selection.token_index
+        last = self._n_columns() - 1
+        return 0, last if chosen is None else min(chosen, last)
+
+    def middle(self, row: int, column: int) -> QPointF:
+        places = {c: left + width / 2 for c, left, width in self._shown()}
+        if column not in places:
+            is_before = column < self._first_shown()
+            first = self._columns.first_before(column, self._room_px())
+            self._scroll_to(column if is_before else first)
+            places = {c: left + width / 2 for c, left, width in self._shown()}
+        return QPointF(places.get(column, self._gutter_px()), self._top(row) + self._row_px() / 2)
+
+    def unpinned(self) -> Selection | None:
+        chosen = None if self.readout is None else self.readout.selection
+        if chosen is None or chosen.token_index is None:
+            return None
+        return replace(chosen, token_index=None, slot=None, position_id=None)
+
+    def table(self) -> TableData:
+        readout = self.readout
+        if readout is None:
+            return super().table()
+        rows = _rows(readout)
+        return TableData(
+            "Tokens",
+            tuple(f"token {column}" for column in range(readout.n_columns)),
+            NAMES,
+            lambda row, column: told(rows[row].at(column)),
         )
-        for column in range(self._first, readout.n_columns):
-            place = self._place(column, 0)
-            if place is None:
-                break
-            header = QRectF(place.left(), 2, place.width(), HEADER_PX - 6)
-            if painter.fontMetrics().horizontalAdvance(str(column)) <= header.width():
-                marks.label(painter, header, str(column), theme.dim)
 
 
-def _rows(readout: TokensReadout) -> tuple[tuple[TokenCell, ...], ...]:
+def _rows(readout: TokensReadout) -> tuple[TokenRow, ...]:
     return readout.run, readout.right, readout.clean
 
 
-def _tip(row: str, cell: TokenCell) -> str:
-    if row == NAMES[RIGHT]:
-        how = f"right after step {cell.step}"
-    elif cell.state == "read":
-        how = f"read in step {cell.step}"
-    elif cell.state == "refused":
-        how = f"refused in step {cell.step}"
-    else:
-        how = f"chosen in step {cell.step}, not read yet"
-    source = "prompt" if cell.is_prompt else "forced" if cell.is_forced else ""
-    lines = [f"‘{cell.text}’ · id {cell.token_id}", f"token {cell.token_index}", how, source]
-    if cell.is_wrong:
-        lines.append("not the right token")
-    return "\n".join(line for line in lines if line)
+def _closed(ends: tuple[int, int]) -> range:
+    return range(ends[0], ends[1] + 1)
+
+
+def _fed(theme: Theme) -> QColor:
+    """The ground of a token that was read: solid, and quieter than a live slot."""
+    shade = QColor(theme.live)
+    shade.setAlpha(90)
+    return shade

@@ -79,11 +79,15 @@ class Canvas(QWidget):
         painter.fillRect(self.rect(), self.theme.paper)
         painter.setFont(self.theme.mono(px=self.theme.small_px))
         self.draw(painter)
+        self.draw_ring(painter)
+        painter.end()
+
+    def draw_ring(self, painter: QPainter) -> None:
+        """A ring when the keyboard is here."""
         if self.hasFocus() and self.window().isActiveWindow():
             painter.setPen(QPen(self.theme.new, 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
-        painter.end()
 
     def event(self, event: QEvent) -> bool:
         """Numbers in full where the mouse rests."""
@@ -102,7 +106,7 @@ class Canvas(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Show by the mouse's shape what can be clicked, and tell what it is over."""
         found = self.hit(event.position())
-        self._tell_pointed(found.selection if found else None)
+        self.tell_pointed(found.selection if found else None)
         can_click = found is not None and found.selection is not None
         self.setCursor(
             Qt.CursorShape.PointingHandCursor if can_click else Qt.CursorShape.ArrowCursor
@@ -111,9 +115,10 @@ class Canvas(QWidget):
     def leaveEvent(self, event: QEvent) -> None:
         """The mouse is over nothing here any more."""
         super().leaveEvent(event)
-        self._tell_pointed(None)
+        self.tell_pointed(None)
 
-    def _tell_pointed(self, selection: Selection | None) -> None:
+    def tell_pointed(self, selection: Selection | None) -> None:
+        """Tell every view what is pointed at here; None: nothing any more."""
         if selection != self._mine:
             self._mine = selection
             self.pointed.emit(selection)

@@ -33,12 +33,25 @@ def palette(theme: Theme) -> NDArray[np.uint32]:
 
 def pooled(codes: Codes, most_rows: int, most_columns: int) -> Codes:
     """[.., R, C] made no larger than asked by the maximum over neighbours."""
-    for axis, most in ((-2, most_rows), (-1, most_columns)):
-        size = codes.shape[axis]
-        if size > max(1, most):
-            starts = np.linspace(0, size, max(1, most), endpoint=False).astype(np.int64)
-            codes = np.maximum.reduceat(codes, starts, axis=axis)
-    return codes
+    # Rows first: they lie one after the other, also where they were transposed to stand there.
+    rows = np.moveaxis(codes, -2, 0)
+    if len(rows) > max(1, most_rows):
+        rows = _binned(rows, 0, max(1, most_rows))
+    while rows.shape[-1] >= 2 * max(1, most_columns) and rows.shape[-1] % 2 == 0:
+        rows = np.maximum(rows[..., ::2], rows[..., 1::2])
+    if rows.shape[-1] > max(1, most_columns):
+        rows = _binned(rows, -1, max(1, most_columns))
+    return np.moveaxis(rows, 0, -2)
+
+
+def _binned(codes: Codes, axis: int, n_bins: int) -> Codes:
+    """The highest of each bin: a gather per place in a bin, several times as fast as reduceat."""
+    edges = np.arange(n_bins + 1) * codes.shape[axis] // n_bins
+    first, last = edges[:-1], edges[1:] - 1
+    highest = codes.take(first, axis)
+    for further in range(1, int((last - first).max()) + 1):
+        np.maximum(highest, codes.take(np.minimum(first + further, last), axis), out=highest)
+    return highest
 
 
 def image(codes: Codes, colours: NDArray[np.uint32]) -> QImage:

@@ -30,11 +30,16 @@ def outline(
     painter.drawRect(cell.adjusted(half, half, -half, -half))
 
 
-def hatch(painter: QPainter, cell: QRectF, colour: QColor) -> None:
+def hatching(colour: QColor) -> QBrush:
     """Slanted lines, half see-through."""
     faint = QColor(colour)
     faint.setAlpha(_HATCH_ALPHA)
-    painter.fillRect(cell, QBrush(faint, Qt.BrushStyle.BDiagPattern))
+    return QBrush(faint, Qt.BrushStyle.BDiagPattern)
+
+
+def hatch(painter: QPainter, cell: QRectF, colour: QColor) -> None:
+    """Slanted lines over a cell."""
+    painter.fillRect(cell, hatching(colour))
 
 
 def glyph(painter: QPainter, cell: QRectF, sign: str, colour: QColor, theme: Theme) -> None:
@@ -72,9 +77,12 @@ def label(
     align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignCenter,
 ) -> None:
     """Text in the painter's font, shortened where it does not fit."""
-    shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(place.width()))
+    # A letter is no wider than high, so short texts need no measuring.
+    if len(text) * painter.font().pixelSize() > place.width():
+        metrics = painter.fontMetrics()
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(place.width()))
     painter.setPen(colour)
-    painter.drawText(place, align | Qt.AlignmentFlag.AlignVCenter, shown)
+    painter.drawText(place, align | Qt.AlignmentFlag.AlignVCenter, text)
 
 
 def gutter_name(

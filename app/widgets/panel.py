@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from PySide6.QtCore import QRect, Qt, Signal, Slot
+from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.theme import Theme
 from app.widgets.canvas import Canvas
@@ -31,20 +31,15 @@ class CanvasPanel(QWidget):
         super().__init__()
         self._canvas = canvas
         self._full = ""
-        self._sentence = QLabel()
+        canvas.setParent(self)
+        self._sentence = QLabel(self)
         self._sentence.setWordWrap(True)
         self._sentence.setFont(theme.sans(px=theme.small_px + 1))
         self._sentence.setContentsMargins(theme.margin_px, 2, theme.margin_px, 3)
         self._sentence.setTextFormat(Qt.TextFormat.PlainText)
         self._sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._sentence.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._sentence.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._sentence.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(canvas, 1)
-        column.addWidget(self._sentence)
         self.setFocusProxy(canvas)
         self.setAccessibleName(canvas.accessibleName())
         canvas.picked.connect(self.selected)
@@ -70,6 +65,15 @@ class CanvasPanel(QWidget):
         self._canvas.show_readout(None)
         self.say("")
 
+    def sizeHint(self) -> QSize:
+        """Room for the canvas and a line."""
+        hint, line = self._canvas.sizeHint(), self._height_of("x")
+        return QSize(hint.width(), hint.height() + line)
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for the canvas."""
+        return self._canvas.minimumSize()
+
     def say(self, sentence: str) -> None:
         """Put a sentence under the canvas, and into its description; an empty one hides it."""
         self._full = sentence
@@ -91,11 +95,22 @@ class CanvasPanel(QWidget):
             shown = " ".join(words) + " …"
         self._sentence.setText(shown)
         self._sentence.setToolTip("" if shown == self._full else self._full)
+        self._place(self._height_of(shown) if shown else 0)
+
+    def _place(self, sentence_px: int) -> None:
+        """No layout does this: it would arrange the whole window anew with every sentence."""
+        canvas_px = max(0, self.height() - sentence_px)
+        self._canvas.setGeometry(0, 0, self.width(), canvas_px)
+        self._sentence.setGeometry(0, canvas_px, self.width(), sentence_px)
 
     def _has_room_for(self, text: str) -> bool:
+        free = self.height() - self._canvas.minimumHeight()
+        return self._height_of(text) <= max(free, self._height_of("x"))
+
+    def _height_of(self, text: str) -> int:
+        """Height of a text in as many lines as it needs, margins included."""
         margins, metrics = self._sentence.contentsMargins(), self._sentence.fontMetrics()
         width = self.width() - margins.left() - margins.right()
-        free = self.height() - self._canvas.minimumHeight() - margins.top() - margins.bottom()
         box = QRect(0, 0, max(1, width), 0)
-        needed = metrics.boundingRect(box, Qt.TextFlag.TextWordWrap, text).height()
-        return needed <= max(free, metrics.lineSpacing())
+        lines = metrics.boundingRect(box, Qt.TextFlag.TextWordWrap, text)
+        return lines.height() + margins.top() + margins.bottom()

@@ -1,15 +1,18 @@
 """Cells of the cache: one look for each state of a slot."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtGui import QBrush, QColor, QPainter, QPen
 
 from app.theme import Theme
 from app.widgets import marks
 from core.readouts.slot_states import SlotState
 
 _LEGEND_LINE_PX = 16
+SINK_PX = 3
 STATE_NAMES = {
     SlotState.NEVER_WRITTEN: "never written",
     SlotState.LIVE: "live",
@@ -20,7 +23,7 @@ STATE_NAMES = {
     SlotState.NEW: "written in this step",
     SlotState.FOREIGN: "holds the row of another token",
     SlotState.STRAY: "counted, but holding a row of no token",
-    SlotState.UNWRITTEN: "counted, but never written",
+    SlotState.UNWRITTEN: "counted, never written",
 }
 SHORT_NAMES = {
     SlotState.NEVER_WRITTEN: "never written",
@@ -32,13 +35,14 @@ SHORT_NAMES = {
     SlotState.NEW: "new",
     SlotState.FOREIGN: "other token's row",
     SlotState.STRAY: "stray row",
-    SlotState.UNWRITTEN: "counted, unwritten",
+    SlotState.UNWRITTEN: "counted, never written",
 }
+WRONG = (SlotState.FOREIGN, SlotState.STRAY, SlotState.UNWRITTEN)
 
 
 def state_colour(state: SlotState, theme: Theme) -> QColor:
     """The colour of a cell that is too small for more."""
-    if state in (SlotState.FOREIGN, SlotState.STRAY, SlotState.UNWRITTEN):
+    if state in WRONG:
         return theme.alarm
     if state == SlotState.NEW:
         return theme.new
@@ -47,63 +51,132 @@ def state_colour(state: SlotState, theme: Theme) -> QColor:
     return theme.dead if state in (SlotState.STALE, SlotState.LEFT) else theme.paper
 
 
-def draw_state(
-    painter: QPainter, cell: QRectF, state: SlotState, theme: Theme, *, is_new: bool = False
-) -> None:
-    """A cell of the cache."""
-    match state:
-        case SlotState.NEVER_WRITTEN:
-            marks.outline(painter, cell, theme.dead, style=Qt.PenStyle.DotLine)
-        case SlotState.LIVE | SlotState.SINK:
-            marks.fill(painter, cell, theme.live)
-            if state == SlotState.SINK:
-                painter.fillRect(QRectF(cell.left(), cell.top(), cell.width(), 3), theme.text)
-        case SlotState.NO_TOKEN:
-            marks.fill(painter, cell, theme.live)
-            marks.hatch(painter, cell, theme.text)
-        case SlotState.STALE:
-            marks.hatch(painter, cell, theme.dead)
-            marks.outline(painter, cell, theme.dead)
-        case SlotState.LEFT:
-            marks.outline(painter, cell, theme.dead)
-            marks.glyph(painter, cell, "×", theme.dim, theme)
-        case SlotState.NEW:
-            marks.fill(painter, cell, theme.new)
-            marks.glyph(painter, cell, "+", theme.paper, theme)
-        case _:
-            _draw_wrong_state(painter, cell, state, theme, is_new=is_new)
+def state_colours(theme: Theme) -> NDArray[np.uint32]:
+    """[256] the same as 0xffRRGGBB, by the number of the state."""
+    table = np.full(256, theme.paper.rgb(), dtype=np.uint32)
+    for state in SlotState:
+        table[state] = state_colour(state, theme).rgb()
+    return table
 
 
-def _draw_wrong_state(
-    painter: QPainter, cell: QRectF, state: SlotState, theme: Theme, *, is_new: bool
+def draw_cells(
+    painter: QPainter, cells: Mapping[SlotState, Sequence[QRectF]], theme: Theme
 ) -> None:
-    if state == SlotState.FOREIGN:
-        marks.fill(painter, cell, theme.new if is_new else theme.live)
-        if is_new:
-            marks.glyph(painter, cell, "+", theme.paper, theme)
-        marks.outline(painter, cell, theme.alarm, px=2)
-        marks.corner(painter, cell, theme.alarm)
-        return
+    """Cells of the cache, those of one state at once: few calls, however many cells."""
+    for state, places in cells.items():
+        if places:
+            _DRAW[state](painter, places, state, theme)
+
+
+def draw_new(painter: QPainter, places: Sequence[QRectF], theme: Theme) -> None:
+    """Cells written in this step; also the ground of one that is wrong beside."""
+    _fill(painter, places, theme.new)
+    for place in places:
+        marks.glyph(painter, place, "+", theme.paper, theme)
+
+
+def draw_sinks(painter: QPainter, places: Sequence[QRectF], theme: Theme) -> None:
+    """The bar on top of a sink."""
+    bars = [QRectF(p.left(), p.top(), p.width(), SINK_PX) for p in places]
+    _fill(painter, bars, theme.text)
+
+
+def _fill(painter: QPainter, places: Sequence[QRectF], colour: QBrush | QColor) -> None:
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour)
+    painter.drawRects(list(places))
+
+
+def _frames(
+    painter: QPainter,
+    places: Sequence[QRectF],
+    colour: QColor,
+    px: float = 1.0,
+    style: Qt.PenStyle = Qt.PenStyle.SolidLine,
+) -> None:
+    painter.setPen(QPen(colour, px, style, Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.MiterJoin))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    half = px / 2
+    painter.drawRects([place.adjusted(half, half, -half, -half) for place in places])
+
+
+def _never_written(
+    painter: QPainter, places: Sequence[QRectF], state: SlotState, theme: Theme
+) -> None:
+    _frames(painter, places, theme.dead, style=Qt.PenStyle.DotLine)
+
+
+def _live(painter: QPainter, places: Sequence[QRectF], state: SlotState, theme: Theme) -> None:
+    _fill(painter, places, theme.live)
+    if state == SlotState.SINK:
+        draw_sinks(painter, places, theme)
+    if state == SlotState.NO_TOKEN:
+        _fill(painter, places, marks.hatching(theme.text))
+
+
+def _stale(painter: QPainter, places: Sequence[QRectF], state: SlotState, theme: Theme) -> None:
+    _fill(painter, places, marks.hatching(theme.dead))
+    _frames(painter, places, theme.dead)
+
+
+def _left(painter: QPainter, places: Sequence[QRectF], state: SlotState, theme: Theme) -> None:
+    _frames(painter, places, theme.dead)
+    for place in places:
+        marks.glyph(painter, place, "×", theme.dim, theme)
+
+
+def _new(painter: QPainter, places: Sequence[QRectF], state: SlotState, theme: Theme) -> None:
+    draw_new(painter, places, theme)
+
+
+def _foreign(painter: QPainter, places: Sequence[QRectF], state: SlotState, theme: Theme) -> None:
+    _fill(painter, places, theme.live)
+    draw_alarm(painter, places, theme)
+
+
+def draw_alarm(painter: QPainter, places: Sequence[QRectF], theme: Theme) -> None:
+    """The frame and the corner of a row that is not the right one."""
+    _frames(painter, places, theme.alarm, 2)
+    for place in places:
+        marks.corner(painter, place, theme.alarm)
+
+
+def _unwritten(painter: QPainter, places: Sequence[QRectF], state: SlotState, theme: Theme) -> None:
     if state == SlotState.STRAY:
-        marks.hatch(painter, cell, theme.dead)
-    marks.outline(painter, cell, theme.alarm, px=2, style=Qt.PenStyle.DotLine)
-    marks.glyph(painter, cell, "!", theme.alarm, theme)
+        _fill(painter, places, marks.hatching(theme.dead))
+    _frames(painter, places, theme.alarm, 2, Qt.PenStyle.DotLine)
+    for place in places:
+        marks.glyph(painter, place, "!", theme.alarm, theme)
+
+
+_DRAW = {
+    SlotState.NEVER_WRITTEN: _never_written,
+    SlotState.LIVE: _live,
+    SlotState.SINK: _live,
+    SlotState.NO_TOKEN: _live,
+    SlotState.STALE: _stale,
+    SlotState.LEFT: _left,
+    SlotState.NEW: _new,
+    SlotState.FOREIGN: _foreign,
+    SlotState.STRAY: _unwritten,
+    SlotState.UNWRITTEN: _unwritten,
+}
 
 
 def draw_legend(
     painter: QPainter, place: QRectF, states: Iterable[SlotState], theme: Theme
 ) -> None:
-    """What cells mean, as far as there is room."""
+    """What cells mean, as far as there is room; what is wrong first."""
     painter.setFont(theme.sans(px=theme.small_px))
     x, y = place.left(), place.top()
-    for state in sorted(states):
+    for state in sorted(states, key=lambda state: (state not in WRONG, state)):
         name = SHORT_NAMES[state]
         width = 28 + painter.fontMetrics().horizontalAdvance(name)
         if x > place.left() and x + width - 10 > place.right():
             x, y = place.left(), y + _LEGEND_LINE_PX
         if y + _LEGEND_LINE_PX > place.bottom():
             return
-        draw_state(painter, QRectF(x, y + 2, 12, 12), state, theme)
+        draw_cells(painter, {state: [QRectF(x, y + 2, 12, 12)]}, theme)
         painter.setFont(theme.sans(px=theme.small_px))
         painter.setPen(theme.dim)
         painter.drawText(QPointF(x + 17, y + 12), name)

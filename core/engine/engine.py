@@ -38,12 +38,19 @@ class AppendTokens:
         token_ids: the tokens.
         forced_next: the token to be read next; None: the engine chooses.
         is_new_text: forget what was read before.
+        n_common: tokens that a new text shares with the old one from the start, whose rows may
+            stay; None: nothing stays.
+        n_pad: rows of padding that come before the tokens.
+        n_rejected: of the last tokens, how many are taken back once they were read.
     """
 
     phase: Phase
     token_ids: tuple[int, ...]
     forced_next: int | None = None
     is_new_text: bool = False
+    n_common: int | None = None
+    n_rejected: int = 0
+    n_pad: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,7 @@ class RollBack:
 
     n: int
     next_token: int | None
+    phase: Phase = "rollback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,7 @@ class ProbeRows:
 
     keys: torch.Tensor
     values: torch.Tensor
+    phase: Phase = "probe"
 
 
 StepRequest = AppendTokens | RollBack | ProbeRows
@@ -98,10 +107,17 @@ class Engine:
         self._sampling = sampling
         self._seams_at = seams_at
         self._store = store
+        self._grows = store.n_allocated < store.n_rows
         self._witness = witness
-        self._planner = Planner(policy, numbering, store.n_rows)
+        row_shape = model.config.n_kv_heads, model.config.d_head
+        self._planner = Planner(policy, numbering, store.n_rows, row_shape)
         self._ledger = Ledger(capacity)
         self._step = 0
+
+    @property
+    def _n_allocated(self) -> int:
+        """Rows that a buffer has now, where it grows; else 0."""
+        return self._store.n_allocated if self._grows else 0
 
     @property
     def dtype(self) -> torch.dtype:
@@ -137,45 +153,68 @@ class Engine:
                 return self._probe(request, seams)
 
     def _append(self, request: AppendTokens, seams: LayerSeams) -> StepRecord:
-        start = self._ledger
-        if request.is_new_text:
-            start = seams[0].reset(start)
-            self._witness.forget_from(0)
-        new_ids = as_ids(request.token_ids)
-        n_short = seams[0].overflow(start, len(new_ids))
+        start, read_ids = self._start(request, seams[0])
+        new_ids = as_ids(read_ids)
+        n_short = seams[0].overflow(start, request.n_pad + len(new_ids))
         room = self._policy.make_room(start, new_ids, n_short)
-        n = len(room.token_ids)
-        counted, outcome = seams[0].admit(room.ledger, Append(n, n, n, room.n_lacking))
+        n_tokens = len(room.token_ids)
+        n = request.n_pad + n_tokens
+        counted, outcome = seams[0].admit(room.ledger, Append(n, n, n_tokens, room.n_lacking))
         token_index = tuple(range(start.seen, start.seen + len(new_ids)))
         if not isinstance(outcome, Ok):
             self._ledger = counted
-            return self._bare_record(
-                seams, request.phase, outcome, request.token_ids, token_index, n_short
-            )
-        planned = self._planner.plan(room, counted, seams)
+            return self._bare_record(seams, request, outcome, read_ids, token_index, n_short)
+        pad_id = self._model.config.eos_token_id or 0
+        pad_ids = as_ids([pad_id] * request.n_pad) if request.n_pad else _NO_IDS
+        planned = self._planner.plan(room, counted, seams, pad_ids)
         limit = self._model.config.position_limit
         if limit is not None and planned.highest_position_id >= limit:
             self._ledger = start
             outcome = PositionLimit(limit)
-            return self._bare_record(
-                seams, request.phase, outcome, request.token_ids, token_index, n_short
-            )
-        logits = self._compute(planned, seams)
-        self._commit(planned, n_short)
-        return self._full_record(request, seams, planned, token_index, n_short, logits)
+            return self._bare_record(seams, request, outcome, read_ids, token_index, n_short)
+        logits = self._compute(planned, seams, request.n_rejected)
+        self._commit(planned, n_short, seams[0])
+        if request.n_rejected:
+            target = start.seen + len(new_ids) - request.n_rejected
+            self._ledger = seams[0].crop(self._ledger, request.n_rejected)
+            self._witness.forget_from(target)
+        return self._full_record(request, seams, planned, read_ids, n_short, logits)
 
-    def _compute(self, planned: Planned, seams: LayerSeams) -> torch.Tensor:
-        """Logits [V] of the last token."""
+    def _start(self, request: AppendTokens, run: Seams) -> tuple[Ledger, tuple[int, ...]]:
+        """The ledger that the tokens are added to, and those of them that are to be read."""
+        ledger, token_ids = self._ledger, request.token_ids
+        if not request.is_new_text:
+            return ledger, token_ids
+        if request.n_common is None:
+            self._witness.forget_from(0)
+            return run.reset(ledger), token_ids
+        n_kept = run.reusable(request.n_common, len(token_ids))
+        if n_kept < ledger.seen:
+            ledger = run.crop(ledger, ledger.seen - n_kept)
+        self._witness.forget_from(n_kept)
+        return ledger, token_ids[min(n_kept, len(token_ids) - 1) :]
+
+    def _compute(self, planned: Planned, seams: LayerSeams, n_rejected: int) -> torch.Tensor:
+        """Logits [V] of the last token that is kept."""
         plans = {id(plan): plan for plan in planned.layers}
         prepared = {key: prepare(self._model, plan) for key, plan in plans.items()}
         layers = tuple(
             (prepared[id(plan)], table) for plan, table in zip(planned.layers, seams, strict=True)
         )
+        if self._store.n_allocated < self._store.n_rows:
+            highest = max(
+                max(plan.write_rows.max(initial=-1), plan.read_rows.max(initial=-1))
+                for plan in planned.layers
+            )
+            self._store.reach(int(highest) + 1, [table.grow for table in seams])
         self._witness.begin(self._step, planned.token_index, planned.layers)
-        return run_layers(self._model, self._store, layers, planned.room.token_ids, self._witness)
+        token_ids = planned.token_ids
+        last = len(token_ids) - 1 - n_rejected
+        return run_layers(self._model, self._store, layers, token_ids, self._witness, last)
 
-    def _commit(self, planned: Planned, n_short: int) -> None:
-        self._ledger = self._numbering.renumber(self._policy.evict(planned.ledger, n_short))
+    def _commit(self, planned: Planned, n_short: int, run: Seams) -> None:
+        held = run.join(planned.room.ledger, planned.ledger)
+        self._ledger = self._numbering.renumber(self._policy.evict(held, n_short, run.evict))
 
     def _roll_back(self, request: RollBack, seams: LayerSeams) -> StepRecord:
         ledger, target = self._ledger, self._ledger.seen - request.n
@@ -190,7 +229,7 @@ class Engine:
         if isinstance(outcome, Ok):
             self._ledger = self._numbering.renumber(seams[0].crop(ledger, request.n))
             self._witness.forget_from(target)
-        record = self._bare_record(seams, "rollback", outcome)
+        record = self._bare_record(seams, request, outcome)
         return replace(record, next_token=request.next_token, n_rolled_back=request.n)
 
     def _probe(self, request: ProbeRows, seams: LayerSeams) -> StepRecord:
@@ -201,6 +240,8 @@ class Engine:
         counted, outcome = seams[0].admit(ledger, Append(n_keys, n_values, 0, lacking))
         if isinstance(outcome, Ok):
             slots = seams[0].next_slots(ledger, n)
+            highest = max(int(table.slot_mapping(slots).max()) for table in seams)
+            self._store.reach(highest + 1, [table.grow for table in seams])
             none = np.full(n, ABSENT, dtype=np.int64)
             counted = counted.with_rows(slots, none, none, none)
             for layer, table in enumerate(seams):
@@ -209,7 +250,7 @@ class Engine:
                 table.store(self._store.layers[layer], rows, keys, values)
             self._witness.lost_sight()
         self._ledger = counted
-        record = self._bare_record(seams, "probe", outcome, n_short=n_short)
+        record = self._bare_record(seams, request, outcome, n_short=n_short)
         return replace(record, n_probed=(n_keys, n_values))
 
     def _full_record(
@@ -217,19 +258,20 @@ class Engine:
         request: AppendTokens,
         seams: LayerSeams,
         planned: Planned,
-        token_index: tuple[int, ...],
+        read_ids: tuple[int, ...],
         n_short: int,
         logits: torch.Tensor,
     ) -> StepRecord:
         host_logits = to_host(logits)
         predicted = self._sampling.choose(host_logits, self._step)
-        forced = request.forced_next
+        forced, first = request.forced_next, planned.room.ledger.seen + planned.room.n_recomputed
+        first -= planned.room.n_skipped
         return StepRecord(
             step=self._step,
             request=0,
             phase=request.phase,
-            token_ids=request.token_ids,
-            token_index=token_index,
+            token_ids=read_ids,
+            token_index=tuple(range(first, first + len(read_ids))),
             outcome=OK,
             ledger=self._ledger,
             reported_length=seams[0].reported_length(self._ledger),
@@ -245,12 +287,16 @@ class Engine:
             predicted=predicted,
             next_token=predicted if forced is None else forced,
             is_forced=forced is not None,
+            n_allocated=self._n_allocated,
+            n_padding=request.n_pad,
+            n_rejected=request.n_rejected,
+            prompt_ids=_whole_prompt(request),
         )
 
     def _bare_record(
         self,
         seams: LayerSeams,
-        phase: Phase,
+        request: StepRequest,
         outcome: Outcome,
         token_ids: tuple[int, ...] = (),
         token_index: tuple[int, ...] = (),
@@ -261,7 +307,7 @@ class Engine:
         return StepRecord(
             step=self._step,
             request=0,
-            phase=phase,
+            phase=request.phase,
             token_ids=token_ids,
             token_index=token_index,
             outcome=outcome,
@@ -279,4 +325,15 @@ class Engine:
             predicted=None,
             next_token=None,
             is_forced=False,
+            n_allocated=self._n_allocated,
+            n_padding=request.n_pad if isinstance(request, AppendTokens) else 0,
+            n_rejected=request.n_rejected if isinstance(request, AppendTokens) else 0,
+            prompt_ids=_whole_prompt(request),
         )
+
+
+def _whole_prompt(request: StepRequest) -> tuple[int, ...]:
+    """The new prompt, where rows of the old text may be used again."""
+    if isinstance(request, AppendTokens) and request.n_common is not None:
+        return request.token_ids
+    return ()

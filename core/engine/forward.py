@@ -35,6 +35,7 @@ class Model:
         no_bias: [1] zero, what scores start from where the scheme has no bias.
         n_rep: query heads that read one key-value head.
         scale: what the product of a query and a key is multiplied by.
+        is_quantised: whether rows are narrowed before they are stored.
     """
 
     config: ModelConfig
@@ -44,9 +45,10 @@ class Model:
     no_bias: Tensor
     n_rep: int
     scale: float
+    is_quantised: bool
 
     @classmethod
-    def of(cls, weights: Weights) -> "Model":
+    def of(cls, weights: Weights, *, is_quantised: bool = False) -> "Model":
         """The model with these weights."""
         config = weights.config
         no_bias = weights.embedding.new_zeros(1)
@@ -58,6 +60,7 @@ class Model:
             no_bias,
             n_rep=config.n_rep,
             scale=1.0 / math.sqrt(config.d_head),
+            is_quantised=is_quantised,
         )
 
 
@@ -102,12 +105,14 @@ class Prepared:
         rows: which rows to read.
         hidden: [T, S] true where the mask hides a row; None where it hides nothing.
         bias: [Hq, T, S] added to the scores; None: nothing.
+        is_quantised: whether rows are narrowed before they are stored.
     """
 
     plan: LayerPlan
     rows: RowSelection
     hidden: Tensor | None
     bias: Tensor | None
+    is_quantised: bool
 
 
 def prepare(model: Model, plan: LayerPlan) -> Prepared:
@@ -116,14 +121,15 @@ def prepare(model: Model, plan: LayerPlan) -> Prepared:
     hidden = None if plan.mask.all() else torch.tensor(~plan.mask, device=device)
     read_at = plan.read_position_ids
     bias = model.positions.bias(
-        plan.position_ids, plan.view_position_ids if read_at is None else read_at
+        plan.queries_at, plan.view_position_ids if read_at is None else read_at
     )
     if bias is not None:
         bias = bias.to(model.weights.dtype)
         has_no_token = plan.view_token_index == ABSENT
         if has_no_token.any():
             bias = bias.masked_fill(torch.tensor(has_no_token, device=device), 0.0)
-    return Prepared(plan, selection(plan.read_rows, device), hidden, bias)
+    rows = selection(plan.read_rows, device)
+    return Prepared(plan, rows, hidden, bias, model.is_quantised)
 
 
 def run_layers(
@@ -132,15 +138,19 @@ def run_layers(
     layers: tuple[tuple[Prepared, Seams], ...],
     token_ids: IntArray,
     watcher: Watcher,
+    row: int,
 ) -> Tensor:
-    """Logits [V] of the last token, after all layers wrote to and read from `store`."""
+    """Logits [V] of the token at `row`, after all layers wrote to and read from `store`."""
     weights, norm, mlp = model.weights, model.blocks.norm, model.blocks.mlp
-    x = model.positions.embed(_embedded(weights, token_ids), layers[0][0].plan.position_ids)
+    first, run = layers[0]
+    x = run.add_positions(model.positions, _embedded(weights, token_ids), first.plan.position_ids)
     for layer, ((prepared, seams), w) in enumerate(zip(layers, weights.layers, strict=True)):
         normed = norm(x, w.attn_norm_weight, w.attn_norm_bias)
-        queries, new_rows = _project(model, prepared.plan, seams, w, normed)
-        read = _write_and_read(store, layer, prepared, seams, new_rows, watcher)
-        used_keys, scores, attention, mixed = _attend(model, prepared, seams, queries, read)
+        queries, raw_keys, new_rows = _project(model, prepared.plan, seams, w, normed)
+        new_rows, read = _write_and_read(store, layer, prepared, seams, new_rows, watcher)
+        used_keys, scores, attention, mixed = _attend(
+            model, prepared, seams, queries, raw_keys, read
+        )
         output = linear(mixed, w.out_weight, w.out_bias)
         x = x + output
         x.add_(mlp(norm(x, w.mlp_norm_weight, w.mlp_norm_bias), w))
@@ -149,7 +159,7 @@ def run_layers(
             prepared.plan,
             LayerTensors(queries, new_rows, read, used_keys, scores, attention, output, x),
         )
-    last = norm(x[-1:], weights.final_norm_weight, weights.final_norm_bias)
+    last = norm(x[row : row + 1], weights.final_norm_weight, weights.final_norm_bias)
     return (last @ weights.head)[0]
 
 
@@ -163,16 +173,16 @@ def _embedded(weights: Weights, token_ids: IntArray) -> Tensor:
 
 def _project(
     model: Model, plan: LayerPlan, seams: Seams, w: LayerWeights, normed: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Rotated queries [Hq, T, D] and the new rows [2, Hkv, T, D]."""
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Rotated queries [Hq, T, D], keys [Hkv, T, D] as projected, new rows [2, Hkv, T, D]."""
     queries, new_rows = _by_head(model.config, linear(normed, w.qkv_weight, w.qkv_bias))
-    queries = seams.rotate(model.positions, queries, plan.position_ids)
+    queries = seams.rotate(model.positions, queries, plan.queries_at)
+    keys = new_rows[0]
     if plan.write_position_ids is not None:
-        keys = new_rows[0]
         rotated = seams.rotate(model.positions, keys, plan.write_position_ids)
         if rotated is not keys:
             new_rows = torch.stack((rotated, new_rows[1]))
-    return queries, new_rows
+    return queries, keys, new_rows
 
 
 def _by_head(config: ModelConfig, qkv: Tensor) -> tuple[Tensor, Tensor]:
@@ -197,27 +207,37 @@ def _write_and_read(
     seams: Seams,
     new_rows: Tensor,
     watcher: Watcher,
-) -> Tensor:
-    """What the buffer [2, Hkv, S, D] gives back after the new rows went in."""
+) -> tuple[Tensor, Tensor]:
+    """The new rows as stored, and what the buffer [2, Hkv, S, D] gives back with them in it."""
     rows: LayerRows = store.layers[layer]
+    if prepared.is_quantised:
+        new_rows = seams.quantise(new_rows)
     watcher.stored(layer, prepared.plan, new_rows)
     keys, values = store.hand_over(new_rows)
     seams.store(rows, prepared.plan.write_rows, keys, values)
     read = rows.read(prepared.rows)
     watcher.was_read(layer, prepared.plan, prepared.rows, read)
-    return read
+    return new_rows, read
 
 
 def _attend(
-    model: Model, prepared: Prepared, seams: Seams, queries: Tensor, read: Tensor
+    model: Model,
+    prepared: Prepared,
+    seams: Seams,
+    queries: Tensor,
+    raw_keys: Tensor,
+    read: Tensor,
 ) -> tuple[Tensor | None, Tensor, Tensor, Tensor]:
     """Used keys, scores [Hq, T, S], weights [Hq, T, S] and the mixed values [T, Hq · D]."""
     n_rep, scale = model.n_rep, model.scale
-    read_keys, read_values = read[0], read[1]
+    stored_keys, read_values = read[0], read[1]
+    read_keys = seams.read_keys(
+        model.positions, stored_keys, prepared.plan.view_position_ids, raw_keys
+    )
     values = seams.repeat_kv(read_values, n_rep)
     read_at = prepared.plan.read_position_ids
     if read_at is None:
-        used_keys = None
+        used_keys = None if read_keys is stored_keys else read_keys
         keys = seams.repeat_kv(read_keys, n_rep)
         start = model.no_bias if prepared.bias is None else prepared.bias
         scores = torch.baddbmm(start, queries, keys.mT, alpha=scale)

@@ -4,13 +4,20 @@ One frozen class per policy, and one per way of numbering the kept tokens. All t
 indices; none knows slots, rows or tensors.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from core.arrays import BoolArray, IntArray, frozen
+from core.engine.seams import evict, in_window
 from core.engine.types import Ledger
+
+Reaches = Callable[[IntArray, IntArray, int, int], BoolArray]
+"""The seam `in_window`."""
+Evict = Callable[[Ledger, int, int], Ledger]
+"""The seam `evict`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +51,15 @@ class Policy(Protocol):
         """What to compute, on which ledger, when an append is `n_short` rows too long."""
         ...
 
-    def allows(self, query: IntArray, key: IntArray) -> BoolArray:
-        """Whether token `query` may read token `key`; the two broadcast."""
+    def allows(self, query: IntArray, key: IntArray, reaches: Reaches = in_window) -> BoolArray:
+        """Whether token `query` may read token `key`; the two broadcast.
+
+        `reaches` is the rule of a window, for a policy that has one.
+        """
         ...
 
-    def evict(self, ledger: Ledger, n_short: int) -> Ledger:
-        """The ledger without the rows that leave at commit."""
+    def evict(self, ledger: Ledger, n_short: int, let_go: Evict = evict) -> Ledger:
+        """The ledger without the rows that leave at commit, by the rule `let_go`."""
         ...
 
     def rollback_needs(self, ledger: Ledger, target: int) -> IntArray:
@@ -67,11 +77,11 @@ class Refuse:
         """Nothing can be done: the rows are lacking."""
         return Room(ledger, token_ids, n_lacking=n_short)
 
-    def allows(self, query: IntArray, key: IntArray) -> BoolArray:
+    def allows(self, query: IntArray, key: IntArray, reaches: Reaches = in_window) -> BoolArray:
         """Not later than the query."""
         return key <= query
 
-    def evict(self, ledger: Ledger, n_short: int) -> Ledger:
+    def evict(self, ledger: Ledger, n_short: int, let_go: Evict = evict) -> Ledger:
         """Nothing leaves."""
         return ledger
 
@@ -103,11 +113,11 @@ class Reprefill:
             n_skipped=max(0, start - ledger.seen),
         )
 
-    def allows(self, query: IntArray, key: IntArray) -> BoolArray:
+    def allows(self, query: IntArray, key: IntArray, reaches: Reaches = in_window) -> BoolArray:
         """Not later than the query; what fell out is not held at all."""
         return key <= query
 
-    def evict(self, ledger: Ledger, n_short: int) -> Ledger:
+    def evict(self, ledger: Ledger, n_short: int, let_go: Evict = evict) -> Ledger:
         """Nothing leaves at commit: it left before the step."""
         return ledger
 
@@ -135,21 +145,13 @@ class Window:
         """Room is made at commit."""
         return Room(ledger, token_ids)
 
-    def allows(self, query: IntArray, key: IntArray) -> BoolArray:
+    def allows(self, query: IntArray, key: IntArray, reaches: Reaches = in_window) -> BoolArray:
         """Not later than the query, and a sink or within the window."""
-        is_recent = key > query - (self.capacity - self.sinks)
-        if self.sinks == 0:
-            return (key <= query) & is_recent
-        return (key <= query) & (is_recent | (key < self.sinks))
+        return reaches(query, key, self.capacity - self.sinks, self.sinks)
 
-    def evict(self, ledger: Ledger, n_short: int) -> Ledger:
+    def evict(self, ledger: Ledger, n_short: int, let_go: Evict = evict) -> Ledger:
         """The `n_short` oldest entries leave, sinks stay."""
-        if n_short == 0:
-            return ledger
-        may_leave = np.flatnonzero(ledger.token_index >= self.sinks)
-        keep = np.ones(len(ledger.token_index), dtype=bool)
-        keep[may_leave[:n_short]] = False
-        return ledger.only(keep)
+        return let_go(ledger, n_short, self.sinks)
 
     def rollback_needs(self, ledger: Ledger, target: int) -> IntArray:
         """The sinks and the window before it."""

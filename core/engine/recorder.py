@@ -15,9 +15,9 @@ from torch import Tensor
 
 from core.arrays import ABSENT, FloatArray, IntArray, frozen
 from core.engine.forward import LayerTensors, Watcher
-from core.engine.rows import LayerRows, RowSelection, RowStore, are_same, is_run, selection
+from core.engine.rows import LayerRows, RowSelection, RowStore, is_run, selection
 from core.engine.seams import Seams
-from core.engine.types import LayerPlan
+from core.engine.types import LayerPlan, are_same
 from core.record import LayerRecord, LiveRows, Rows
 
 _INT_OF_SIZE = {2: np.int16, 4: np.int32, 8: np.int64}
@@ -91,11 +91,12 @@ class _RowWatch:
     """The bytes of one layer's rows, as they should be if every store did what it was asked to."""
 
     def __init__(self, kv: Tensor, names: _Names) -> None:
-        """Start from the buffer `kv` [2, Hkv, R, D] as it is."""
+        """Start from the buffer `kv` [2, Hkv, R, D] as it is; what it may grow by reads zero."""
         self.names = names
         self.is_own = False
         self.is_surprised = False
-        bits = _bits(to_host(kv))
+        n_more = len(names.token) - kv.shape[2]
+        bits = _bits(to_host(torch.nn.functional.pad(kv, (0, 0, 0, n_more)) if n_more else kv))
         self._memory = bytearray(bits.tobytes())
         self._known: IntArray = np.frombuffer(self._memory, bits.dtype).reshape(bits.shape)
         self.new_rows: FloatArray = np.empty(0)
@@ -292,7 +293,7 @@ def _live_rows(
     """What is in the slots of a layer, and whether all of it was known from reading."""
     if are_same(rows, watch.seen_rows):
         return LiveRows(slots, frozen(rows), frozen(watch.names.token[rows])), True
-    is_inside = rows < layer_rows.n_rows
+    is_inside = rows < layer_rows.n_allocated
     inside = rows[is_inside]
     unseen = watch.unseen(inside)
     tokens = np.full(len(rows), ABSENT)

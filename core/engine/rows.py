@@ -1,5 +1,6 @@
 """Where rows live: one contiguous, preallocated buffer per layer."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,10 @@ import torch
 from torch import Tensor
 
 from core.arrays import IntArray
+from core.engine.seams import Buffers, allocate
+from core.engine.types import are_same
 
+Allocate = Callable[[int, tuple[int, int, int, int], Tensor], Buffers]
 RowSelection = slice | Tensor
 """Rows to read: a slice where they follow one another, else a long tensor [S]."""
 
@@ -28,26 +32,33 @@ def is_run(numbers: IntArray) -> bool:
     return are_same(numbers, np.arange(first, first + len(numbers)))
 
 
-def are_same(numbers: IntArray, others: IntArray) -> bool:
-    """Whether two lists of integers are equal; for short ones much faster than numpy's test."""
-    return numbers.dtype == others.dtype and numbers.tobytes() == others.tobytes()
-
-
 class LayerRows:
     """The keys and values of one layer; those of one row stand side by side in memory.
 
     Attributes:
         kv: [2, Hkv, R, D] a view of all keys and values, zero until written.
-        n_rows: R, rows there are.
+        n_rows: rows that there can be; R of them are there.
     """
 
-    def __init__(self, buffer: Tensor) -> None:
-        """Take `buffer` [R, 2, Hkv, D] as the memory."""
-        self.n_rows = len(buffer)
+    def __init__(self, buffer: Tensor, n_rows: int | None = None) -> None:
+        """Take `buffer` [R, 2, Hkv, D] as the memory, which may grow to `n_rows`; None: not."""
+        self.n_rows = len(buffer) if n_rows is None else n_rows
+        self._borrowed: dict[int, tuple[Tensor, Tensor]] = {}
+        self._take(buffer)
+
+    def _take(self, buffer: Tensor) -> None:
         self.kv = buffer.permute(1, 2, 0, 3)
         self._buffer = buffer
         self._keys_at, self._values_at = buffer.unsqueeze(3).unbind(1)  # [R, Hkv, 1, D] each
-        self._borrowed: dict[int, tuple[Tensor, Tensor]] = {}
+
+    @property
+    def n_allocated(self) -> int:
+        """R, rows that there are now."""
+        return len(self._buffer)
+
+    def grow(self, n_rows: int, grow: Callable[[Tensor, int], Tensor]) -> None:
+        """Move to a buffer of `n_rows` rows, by the seam `grow`."""
+        self._take(grow(self.kv, n_rows).permute(2, 0, 1, 3).contiguous())
 
     def write(self, write_rows: IntArray, keys: Tensor, values: Tensor) -> None:
         """Copy keys [Hkv, n, D] and values [Hkv, m, D] to the first n and m of `write_rows`.
@@ -106,17 +117,40 @@ class RowStore:
 
     @property
     def n_rows(self) -> int:
-        """Rows of each buffer."""
+        """Rows that each buffer can have."""
         return self.layers[0].n_rows
+
+    @property
+    def n_allocated(self) -> int:
+        """Rows that each buffer has now."""
+        return self.layers[0].n_allocated
+
+    def reach(self, n_rows: int, grows: Sequence[Callable[[Tensor, int], Tensor]]) -> None:
+        """Double the buffers, each by its layer's seam `grow`, until they have so many rows."""
+        n_now = self.n_allocated
+        while n_now < min(n_rows, self.n_rows):
+            n_now = min(2 * n_now, self.n_rows)
+            for layer, grow in zip(self.layers, grows, strict=True):
+                layer.grow(n_now, grow)
 
     @classmethod
     def allocate(
-        cls, n_layers: int, n_kv_heads: int, n_rows: int, d_head: int, like: Tensor
+        cls,
+        n_layers: int,
+        n_kv_heads: int,
+        n_rows: int,
+        d_head: int,
+        like: Tensor,
+        allocate: Allocate = allocate,
+        first_rows: int | None = None,
     ) -> "RowStore":
-        """Zeroed buffers with the number type and on the device of `like`."""
-        layers = tuple(
-            LayerRows(like.new_zeros(n_rows, 2, n_kv_heads, d_head)) for _ in range(n_layers)
-        )
+        """Buffers with the number type and on the device of `like`, by the seam `allocate`.
+
+        They begin with `first_rows` rows and grow up to `n_rows`; None: all are there at once.
+        """
+        n_first = n_rows if first_rows is None else min(first_rows, n_rows)
+        buffers = allocate(n_layers, (n_first, 2, n_kv_heads, d_head), like)
+        layers = tuple(LayerRows(buffer, n_rows) for buffer in buffers)
         scratch = like.new_zeros(2, n_kv_heads, 1, d_head)
         return cls(layers, scratch, (scratch[0], scratch[1]))
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from core.arrays import ABSENT, BoolArray, IntArray, frozen
+from core.arrays import ABSENT, LATER, MEMORY, BoolArray, IntArray, frozen
 
 
 def _none() -> IntArray:
@@ -27,6 +27,9 @@ class Ledger:
         token_index: [n] token indices.
         position_id: [n] position ids.
         token_id: [n] token ids.
+        n_pads: of the first entries, how many are padding.
+        recent: tokens of the text's last append but one, and of its last. No right rule asks for
+            it: it is what a wrong one remembers.
     """
 
     capacity: int
@@ -37,6 +40,8 @@ class Ledger:
     token_index: IntArray = field(default_factory=_none)
     position_id: IntArray = field(default_factory=_none)
     token_id: IntArray = field(default_factory=_none)
+    n_pads: int = field(default=0, metadata=LATER)
+    recent: tuple[int, int] = field(default=(0, 0), metadata=MEMORY)
 
     @property
     def counted_slots(self) -> IntArray:
@@ -62,6 +67,8 @@ class Ledger:
             self.token_index,
             self.position_id,
             self.token_id,
+            self.n_pads,
+            (self.recent[1], n_tokens) if n_tokens > 0 else self.recent,
         )
 
     def with_rows(
@@ -77,6 +84,8 @@ class Ledger:
             frozen(np.concatenate((self.token_index, token_index))),
             frozen(np.concatenate((self.position_id, position_ids))),
             frozen(np.concatenate((self.token_id, token_ids))),
+            self.n_pads,
+            self.recent,
         )
 
     def only(self, keep: BoolArray) -> "Ledger":
@@ -91,6 +100,10 @@ class Ledger:
             token_id=frozen(self.token_id[keep]),
         )
 
+    def is_pad(self, slots: IntArray) -> BoolArray:
+        """[S] whether each of `slots` holds padding."""
+        return np.isin(slots, self.slot[: self.n_pads])
+
     def claims_for(self, slots: IntArray) -> tuple[IntArray, IntArray]:
         """[S] token index and [S] position id that the ledger claims for `slots`."""
         if slots is self.slot:
@@ -101,6 +114,11 @@ class Ledger:
         table[1, self.slot] = self.position_id
         found = table[:, slots]
         return found[0], found[1]
+
+
+def are_same(numbers: IntArray, others: IntArray) -> bool:
+    """Whether two lists of integers are equal; for short ones much faster than numpy's test."""
+    return numbers.dtype == others.dtype and numbers.tobytes() == others.tobytes()
 
 
 def lowest_free(taken: IntArray, n: int) -> IntArray:
@@ -145,6 +163,7 @@ class LayerPlan:
         mask: [T, S] true where the query may see the row.
         write_position_ids: [T] where new keys are rotated; None: stored unrotated.
         read_position_ids: [T, S] where keys are rotated as each query reads them; None: not again.
+        query_position_ids: [T] where queries are rotated; None: at `position_ids`.
     """
 
     position_ids: IntArray
@@ -156,3 +175,9 @@ class LayerPlan:
     mask: BoolArray
     write_position_ids: IntArray | None
     read_position_ids: IntArray | None
+    query_position_ids: IntArray | None = field(default=None, metadata=LATER)
+
+    @property
+    def queries_at(self) -> IntArray:
+        """[T] where queries are rotated."""
+        return self.position_ids if self.query_position_ids is None else self.query_position_ids

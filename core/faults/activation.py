@@ -38,10 +38,11 @@ class Activation:
         return at
 
     def _active(self, step: int, layer: int) -> tuple[int, ...]:
-        return tuple(i for i, (use, _) in enumerate(self.uses) if _acts(use, step, layer))
+        return tuple(i for i, (use, _) in enumerate(self.uses) if is_acting(use, step, layer))
 
 
-def _acts(use: FaultUse, step: int, layer: int) -> bool:
+def is_acting(use: FaultUse, step: int, layer: int) -> bool:
+    """Whether a fault that is on replaces its seam in this step and layer."""
     last = step if use.last_step is None else use.last_step
     return use.first_step <= step <= last and (use.layers is None or layer in use.layers)
 

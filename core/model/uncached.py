@@ -22,6 +22,8 @@ def uncached_logits(
     position_ids: Tensor | NDArray[np.int64] | Sequence[int] | None = None,
     key_position_ids: Tensor | NDArray[np.int64] | None = None,
     readable: Tensor | NDArray[np.bool_] | None = None,
+    *,
+    is_narrowed: bool = False,
 ) -> Tensor:
     """Logits [B, T, V] of the texts `token_ids` [B, T], every token computed from scratch.
 
@@ -33,6 +35,7 @@ def uncached_logits(
             single one; has no meaning under learned positions, which are added before layer 0.
         readable: [T, T], whether query i may see key j; j <= i where absent. A query that may see
             nothing gets zeros from attention.
+        is_narrowed: whether keys and values are rounded to 8 bits, as a cache of them would be.
     """
     config, device, n_tokens = weights.config, weights.device, token_ids.shape[-1]
     query_ids = torch.arange(n_tokens, device=device)
@@ -48,7 +51,9 @@ def uncached_logits(
         x = x + F.embedding(query_ids, weights.position_embedding)
     for layer in weights.layers:
         normed = _norm(config, x, layer.attn_norm_weight, layer.attn_norm_bias)
-        x = x + _attention(config, layer, normed, query_ids, key_ids, allowed)
+        x = x + _attention(
+            config, layer, normed, query_ids, key_ids, allowed, is_narrowed=is_narrowed
+        )
         normed = _norm(config, x, layer.mlp_norm_weight, layer.mlp_norm_bias)
         x = x + _mlp(config, layer, normed)
     return _norm(config, x, weights.final_norm_weight, weights.final_norm_bias) @ weights.head
@@ -76,6 +81,8 @@ def _attention(
     query_ids: Tensor,
     key_ids: Tensor,
     allowed: Tensor,
+    *,
+    is_narrowed: bool,
 ) -> Tensor:
     """What attention adds [B, T, d_model]: every query over every key it may see."""
     n_q, n_kv, d_head = config.n_heads, config.n_kv_heads, config.d_head
@@ -84,7 +91,12 @@ def _attention(
     q, k, v = packed[:, :n_q], packed[:, n_q : n_q + n_kv], packed[:, n_q + n_kv :]
     k, v = k.repeat_interleave(config.n_rep, 1), v.repeat_interleave(config.n_rep, 1)
 
-    scores = _scores(config, q, k, query_ids, key_ids)
+    if is_narrowed:
+        turned = _turned(config, k, key_ids) if config.scheme == "rope" else k
+        scores = _products(config, q, _narrowed(turned), query_ids, key_ids)
+        v = _narrowed(v)
+    else:
+        scores = _scores(config, q, k, query_ids, key_ids)
     scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
     mixed = scores.softmax(-1).to(v.dtype) @ v
     mixed = mixed * allowed.any(-1)[:, None]
@@ -103,10 +115,32 @@ def _scores(
             k_per_query = _turned(config, k[:, :, None], key_ids)
             return (torch.einsum("bhqd,bhqkd->bhqk", q, k_per_query) * scale).to(wide)
         k = _turned(config, k, key_ids)
-    scores = ((q @ k.mT) * scale).to(wide)
+    return _biased(config, ((q @ k.mT) * scale).to(wide), query_ids, key_ids)
+
+
+def _products(
+    config: ModelConfig, q: Tensor, stored: Tensor, query_ids: Tensor, key_ids: Tensor
+) -> Tensor:
+    """The same with keys as they are stored, rotated already."""
+    if config.scheme == "rope":
+        q = _turned(config, q, query_ids)
+    wide = torch.promote_types(q.dtype, torch.float32)
+    scores = ((q @ stored.mT) * (1.0 / math.sqrt(config.d_head))).to(wide)
+    return _biased(config, scores, query_ids, key_ids)
+
+
+def _narrowed(rows: Tensor) -> Tensor:
+    """[..., D] each row rounded to whole steps of a 127th of its largest absolute value."""
+    step = rows.abs().max(-1, keepdim=True).values / 127.0
+    return torch.where(step > 0, torch.round(rows / step) * step, rows)
+
+
+def _biased(config: ModelConfig, scores: Tensor, query_ids: Tensor, key_ids: Tensor) -> Tensor:
+    """Scores with ALiBi's penalty, where the scheme has it."""
     if config.scheme == "alibi":
         distance = query_ids[:, None] - key_ids
-        scores = scores - _slopes(config.n_heads).to(scores)[:, None, None] * distance.to(wide)
+        penalty = _slopes(config.n_heads).to(scores)[:, None, None] * distance.to(scores)
+        scores = scores - penalty
     return scores
 
 

@@ -1,13 +1,13 @@
 """What the columns of an attention image were, step by step: slots are used again."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.arrays import ABSENT, BoolArray, IntArray, frozen, known
 from core.readouts.attention_image import Order, Take
-from core.readouts.history import is_blank
+from core.readouts.history import rows_unwritten
 from core.record import StepRecord
 
 
@@ -72,40 +72,23 @@ class KeysRead:
         )
 
 
-def keys_read(
-    records: Sequence[StepRecord],
-    takes: Sequence[Take],
-    order: Order,
-    layer: int,
-    text: Mapping[int, str],
-) -> Iterator[KeysRead]:
-    """What each take's step found in the columns."""
-    blank: dict[tuple[int, int], bool] = {}
-    for take in takes:
-        told, plan = take.record.layers[layer], take.record.layers[layer].plan
-        columns = order.columns(plan)
-        slot, claimed = order.slots.copy(), order.tokens.copy()
-        token = np.full(order.n_columns, ABSENT, dtype=np.int64)
-        is_read, is_unwritten = (np.zeros(order.n_columns, dtype=np.bool_) for _ in range(2))
-        slot[columns], claimed[columns] = plan.view_slots, plan.view_token_index
-        token[columns], is_read[columns] = told.row_token, True
-        for place in np.flatnonzero(told.row_token == ABSENT).tolist():
-            row = (int(plan.read_rows[place]), int(told.row_version[place]))
-            if row not in blank:
-                blank[row] = row[0] != ABSENT and is_blank(records, layer, *row)
-            is_unwritten[columns[place]] = blank[row]
-        yield KeysRead(
-            slot=frozen(slot),
-            token_index=frozen(token),
-            claimed_token_index=frozen(claimed),
-            is_read=frozen(is_read),
-            is_unwritten=frozen(is_unwritten),
-            text=text,
-        )
-
-
-def newest_labels(keys: Sequence[KeysRead]) -> tuple[KeyLabel, ...]:
-    """Each column as the last of `keys` found it that read it; as the last, where none did."""
-    was_read = np.stack([found.is_read for found in keys])
-    newest: list[int] = (len(keys) - 1 - was_read[::-1].argmax(axis=0)).tolist()
-    return tuple(keys[at].label(column) for column, at in enumerate(newest))
+def keys_of_take(
+    records: Sequence[StepRecord], take: Take, order: Order, layer: int, text: Mapping[int, str]
+) -> KeysRead:
+    """What a take's step found in the columns."""
+    told, plan = take.record.layers[layer], take.record.layers[layer].plan
+    columns = order.columns(plan)
+    slot, claimed = order.slots.copy(), order.tokens.copy()
+    token = np.full(order.n_columns, ABSENT, dtype=np.int64)
+    is_read, is_unwritten = (np.zeros(order.n_columns, dtype=np.bool_) for _ in range(2))
+    slot[columns], claimed[columns] = plan.view_slots, plan.view_token_index
+    token[columns], is_read[columns] = told.row_token, True
+    is_unwritten[columns] = rows_unwritten(records, layer, told)
+    return KeysRead(
+        slot=frozen(slot),
+        token_index=frozen(token),
+        claimed_token_index=frozen(claimed),
+        is_read=frozen(is_read),
+        is_unwritten=frozen(is_unwritten),
+        text=text,
+    )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from core.arrays import ABSENT
 from core.policy_oracle import Expected
-from core.readouts.history import slot_history
-from core.readouts.slot_labels import CacheWords, SlotLabel, slot_labels
+from core.readouts.cache_words import CacheWords
+from core.readouts.slot_labels import SlotLabels, slot_labels
+from core.readouts.slot_order import SlotAxis, slot_axis
 from core.readouts.slot_states import LayerRow, layer_rows, rows_leaving
 from core.readouts.words import compared_outcome
 from core.record import StepRecord
@@ -29,6 +32,7 @@ class CacheReadout:
         n_layers: layers of the model.
         rows: one per group of layers in which the same is to be seen, by their first layer.
         labels: one per slot.
+        axis: where the slots stand.
         has_equal_numbers: whether token index and position id are equal in every slot.
         length: what the cache tells the outside.
         expected_length: None: not judged yet.
@@ -48,7 +52,8 @@ class CacheReadout:
     n_slots: int
     n_layers: int
     rows: tuple[LayerRow, ...]
-    labels: tuple[SlotLabel, ...]
+    labels: SlotLabels
+    axis: SlotAxis
     has_equal_numbers: bool
     length: int
     expected_length: int | None
@@ -69,8 +74,8 @@ def cache_readout(view: RunView) -> CacheReadout:
     record, before = view.records[step], view.records[step - 1] if step else None
     verdict = view.verdicts.get(step)
     expected = None if verdict is None else verdict.expected
-    history, leaving = slot_history(view.records, step), rows_leaving(record, before)
-    rows = layer_rows(view.records[: step + 1], view.spec.sinks, history, leaving)
+    slots, leaving = view.history.slots(step), rows_leaving(record, before)
+    rows = layer_rows(view, slots, leaving)
     shown = next(row for row in rows if view.selection.layer in row.layers)
     labels = slot_labels(view, shown, leaving, expected)
     missing, left = _missing(labels, expected), _left(record, before)
@@ -79,11 +84,12 @@ def cache_readout(view: RunView) -> CacheReadout:
     return CacheReadout(
         step=step,
         capacity=capacity,
-        n_slots=history.n_slots,
+        n_slots=slots.n_slots,
         n_layers=view.model.config.n_layers,
         rows=rows,
         labels=labels,
-        has_equal_numbers=all(_has_equal_numbers(label) for label in labels),
+        axis=slot_axis(view, slots.n_slots),
+        has_equal_numbers=labels.has_equal_numbers,
         length=record.reported_length,
         expected_length=None if expected is None else expected.length,
         seen=record.ledger.seen,
@@ -92,24 +98,23 @@ def cache_readout(view: RunView) -> CacheReadout:
         is_outcome_wrong=right_outcome not in (None, record.outcome),
         missing=missing,
         left=left,
-        sentence=CacheWords(record, expected, missing, left).sentence(labels, shown),
+        sentence=CacheWords(record, before, expected, missing, left).sentence(labels, shown),
         is_pending=expected is None,
         selection=view.selection,
     )
 
 
-def _missing(labels: tuple[SlotLabel, ...], expected: Expected | None) -> tuple[int, ...]:
+def _missing(labels: SlotLabels, expected: Expected | None) -> tuple[int, ...]:
     """Tokens that should be held and are not."""
-    held = {label.token_index for label in labels if label.is_counted}
-    return () if expected is None else tuple(t for t, _ in expected.live if t not in held)
+    if expected is None:
+        return ()
+    held = set(labels.held.tolist())
+    return tuple(token for token, _ in expected.live if token not in held)
 
 
 def _left(record: StepRecord, before: StepRecord | None) -> tuple[int, ...]:
     """Tokens that the ledger held before the step and does not hold after it."""
-    were = () if before is None else before.ledger.token_index.tolist()
-    now = {ABSENT, *record.ledger.token_index.tolist()}
-    return tuple(token for token in were if token not in now)
-
-
-def _has_equal_numbers(label: SlotLabel) -> bool:
-    return label.position_id is None or label.token_index == label.position_id
+    if before is None:
+        return ()
+    were, now = before.ledger.token_index, record.ledger.token_index
+    return tuple(were[~np.isin(were, now) & (were != ABSENT)].tolist())

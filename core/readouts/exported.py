@@ -49,7 +49,7 @@ def _attention(record: StepRecord, n_heads: int) -> Mapping[str, np.ndarray]:
     shape = (len(layers), n_heads, len(record.token_ids), n_keys)
     weights = np.full(shape, np.nan, layers[0].weights.dtype)
     for number, layer in enumerate(layers):
-        new = layer.weights[:, record.n_recomputed :]
+        new = layer.weights[:, record.n_recomputed + record.n_padding :]
         weights[number, :, record.n_skipped :, : new.shape[2]] = new
     return {name: weights, tokens_name: layers[0].row_token, **_other_tokens(layers, tokens_name)}
 

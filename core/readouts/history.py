@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import ABSENT, IntArray
+from core.arrays import ABSENT, BoolArray, IntArray
 from core.outcome import Ok
-from core.record import StepRecord
+from core.record import LayerRecord, StepRecord
 
-_PROMPT_PHASES = ("prefill", "new_prompt")
+PROMPT_PHASES = ("prefill", "new_prompt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +35,28 @@ def text_after(records: Sequence[StepRecord], step: int) -> dict[int, ReadToken]
     is_forced = False
     for record in records[: step + 1]:
         if record.phase == "new_prompt":
-            text.clear()
+            for token_index in [token for token in text if token >= n_kept_tokens(record)]:
+                del text[token_index]
         if not isinstance(record.outcome, Ok):
             continue
         if record.phase == "rollback":
             for token_index in [*text][-record.n_rolled_back :]:
                 del text[token_index]
-        is_prompt = record.phase in _PROMPT_PHASES
+        is_prompt = record.phase in PROMPT_PHASES
         for token_index, token_id in zip(record.token_index, record.token_ids, strict=True):
             text[token_index] = ReadToken(
                 token_id, record.step, is_prompt, is_forced and not is_prompt
             )
+        for token_index in record.token_index[len(record.token_index) - record.n_rejected :]:
+            del text[token_index]
         if record.next_token is not None:
             is_forced = record.is_forced
     return text
+
+
+def n_kept_tokens(record: StepRecord) -> int:
+    """Tokens of the old text that a new prompt goes on from."""
+    return record.token_index[0] if record.prompt_ids else 0
 
 
 def token_numbers(
@@ -130,3 +138,12 @@ def is_blank(records: Sequence[StepRecord], layer: int, row: int, version: int) 
     first = records[version].layers[layer].first_read
     places = np.flatnonzero(first.row == row)
     return bool(len(places)) and not first.kv[:, :, places[0]].any()
+
+
+def rows_unwritten(records: Sequence[StepRecord], layer: int, told: LayerRecord) -> BoolArray:
+    """[S] whether a row that was read held no token because it was never written."""
+    found = np.zeros(len(told.row_token), dtype=np.bool_)
+    for place in np.flatnonzero(told.row_token == ABSENT).tolist():
+        row, version = int(told.plan.read_rows[place]), int(told.row_version[place])
+        found[place] = row != ABSENT and is_blank(records, layer, row, version)
+    return found

@@ -17,7 +17,7 @@ def visible(record: StepRecord, layer: int) -> Sets:
         return []
     seen: Sets = [[] for _ in range(record.n_skipped)]
     layer_record = record.layers[layer]
-    for mask in layer_record.plan.mask[record.n_recomputed :]:
+    for mask in layer_record.plan.mask[record.n_recomputed + record.n_padding :]:
         tokens = layer_record.row_token[mask]
         held = sorted(tokens[tokens != ABSENT].tolist())
         seen.append([*held, *[None] * (len(tokens) - len(held))])
@@ -76,7 +76,7 @@ def _different_reading(record: StepRecord, layer: int) -> dict[str, Any]:
 
 
 def _position_ids(record: StepRecord, layer: LayerRecord) -> list[int | None]:
-    computed: list[int] = layer.plan.position_ids[record.n_recomputed :].tolist()
+    computed: list[int] = layer.plan.position_ids[record.n_recomputed + record.n_padding :].tolist()
     return [*[None] * record.n_skipped, *computed]
 
 

@@ -121,7 +121,7 @@ def first_wrong_logits(verdicts: Sequence[StepVerdict]) -> int | None:
 def _expected_visible(verdict: StepVerdict) -> Sets:
     """What the policy lets each new token read, and the rows without a token that are held."""
     expected = verdict.expected
-    n_loose = expected.length - len(expected.live)
+    n_loose = expected.n_loose
     return [[*tokens, *[None] * n_loose] for tokens in expected.readable]
 
 

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.arrays import ABSENT, BoolArray, frozen, known
-from core.readouts.history import computed_tokens, is_blank, slot_history, text_after
+from core.arrays import ABSENT, BoolArray, IntArray, frozen, known
+from core.readouts.history import computed_tokens, rows_unwritten
+from core.readouts.lazily import Lazily
 from core.readouts.mask_words import RightToSee, Speaker
+from core.readouts.run_history import TextAt
+from core.readouts.slot_order import SlotAxis, slot_axis
 from core.record import LayerRecord, StepRecord
 from core.selection import Selection
 
@@ -70,7 +73,11 @@ class MaskReadout:
         layer: the layer looked at.
         layers_alike: layers with the same mask over the same rows.
         n_slots: slots of the ruler that is shared with the cache.
+        axis: where the slots stand.
         columns: the rows read, in view order.
+        slots: [S] the slot of each column.
+        tokens: [S] token whose row is really there; ABSENT: none.
+        is_odd: [S] as `MaskColumn` says it.
         queries: the tokens computed; empty where nothing was.
         used: [T, S] whether the mask let the query see the row.
         expected: [T, S] whether the query should see what the ledger claims for the row.
@@ -89,7 +96,11 @@ class MaskReadout:
     layer: int
     layers_alike: tuple[int, ...]
     n_slots: int
-    columns: tuple[MaskColumn, ...]
+    axis: SlotAxis
+    columns: Sequence[MaskColumn]
+    slots: IntArray
+    tokens: IntArray
+    is_odd: BoolArray
     queries: tuple[MaskQuery, ...]
     used: BoolArray
     expected: BoolArray
@@ -117,35 +128,43 @@ def mask_readout(view: RunView) -> MaskReadout:
     """The mask of the step that is looked at, in the layer that is looked at."""
     step, layer = view.selection.step, view.selection.layer
     record, verdict = view.records[step], view.verdicts.get(step)
-    n_slots = slot_history(view.records, step).n_slots
+    n_slots = view.history.slots(step).n_slots
     if not record.layers:
         return _nothing(view, n_slots)
     told = record.layers[layer]
     right = RightToSee.of(record, None if verdict is None else verdict.expected)
-    columns = _columns(view, told)
+    text = view.history.text(step)
+    is_unwritten = rows_unwritten(view.records, layer, told)
+    columns = _columns(view, told, is_unwritten, text)
     expected, is_judged = right.matrix(told.plan.view_token_index)
     used = told.plan.mask
-    queries = _queries(view, record, is_judged & (used != expected).any(axis=1))
+    queries = _queries(view, record, is_judged & (used != expected).any(axis=1), text)
     query = _looked_at(view.selection, queries)
     seen = told.row_token[used[query]].tolist()
-    is_unwritten = np.array([column.is_unwritten for column in columns], dtype=np.bool_)
     claimed = told.plan.view_token_index
     order = np.lexsort((claimed, claimed == ABSENT))  # rows without a token stand last
+    used_row = _triangle_row(used[query][order])
+    right_row = _triangle_row(expected[query][order]) if is_judged[query] else None
+    speaker = Speaker(view, told, is_unwritten, right.readable[query], query)
     return MaskReadout(
         step=step,
         layer=layer,
         layers_alike=_layers_alike(record, layer),
         n_slots=n_slots,
+        axis=slot_axis(view, n_slots),
         columns=columns,
+        slots=told.plan.view_slots,
+        tokens=told.row_token,
+        is_odd=is_unwritten | (told.row_token != claimed),
         queries=queries,
         used=used,
         expected=expected,
         is_judged=is_judged,
         query=query,
         sees=tuple(map(known, seen)),
-        used_row=_triangle_row(used[query][order]),
-        right_row=_triangle_row(expected[query][order]) if is_judged[query] else None,
-        sentence=Speaker(view, told, is_unwritten, right.readable[query], query).sentence(),
+        used_row=used_row,
+        right_row=right_row,
+        sentence=speaker.sentence(used_row, right_row),
         is_pending=verdict is None,
         selection=view.selection,
     )
@@ -158,7 +177,11 @@ def _nothing(view: RunView, n_slots: int) -> MaskReadout:
         layer=view.selection.layer,
         layers_alike=tuple(range(view.model.config.n_layers)),
         n_slots=n_slots,
+        axis=slot_axis(view, n_slots),
         columns=(),
+        slots=frozen(np.zeros(0, dtype=np.int64)),
+        tokens=frozen(np.zeros(0, dtype=np.int64)),
+        is_odd=frozen(np.zeros(0, dtype=np.bool_)),
         queries=(),
         used=none,
         expected=none,
@@ -173,38 +196,29 @@ def _nothing(view: RunView, n_slots: int) -> MaskReadout:
     )
 
 
-def _columns(view: RunView, told: LayerRecord) -> tuple[MaskColumn, ...]:
-    plan, step = told.plan, view.selection.step
-    text = text_after(view.records, step)
-    columns: list[MaskColumn] = []
-    numbers = zip(
-        plan.view_slots.tolist(),
-        plan.read_rows.tolist(),
-        told.row_token.tolist(),
-        told.row_version.tolist(),
-        plan.view_token_index.tolist(),
-        plan.view_position_ids.tolist(),
-        strict=True,
-    )
-    for slot, row, token, version, claimed, position in numbers:
-        is_unwritten = token == ABSENT and is_blank(
-            view.records, view.selection.layer, row, version
+def _columns(
+    view: RunView, told: LayerRecord, is_unwritten: BoolArray, text: TextAt
+) -> Sequence[MaskColumn]:
+    plan = told.plan
+
+    def column(place: int) -> MaskColumn:
+        token = int(told.row_token[place])
+        read = text.get(token)
+        return MaskColumn(
+            slot=int(plan.view_slots[place]),
+            token_index=known(token),
+            claimed_token_index=known(int(plan.view_token_index[place])),
+            position_id=known(int(plan.view_position_ids[place])),
+            text=None if read is None else view.token_text(read.token_id),
+            is_unwritten=bool(is_unwritten[place]),
         )
-        columns.append(
-            MaskColumn(
-                slot=slot,
-                token_index=known(token),
-                claimed_token_index=known(claimed),
-                position_id=known(position),
-                text=view.token_text(text[token].token_id) if token in text else None,
-                is_unwritten=is_unwritten,
-            )
-        )
-    return tuple(columns)
+
+    return Lazily(len(plan.view_slots), column)
 
 
-def _queries(view: RunView, record: StepRecord, is_wrong: BoolArray) -> tuple[MaskQuery, ...]:
-    text = text_after(view.records, record.step)
+def _queries(
+    view: RunView, record: StepRecord, is_wrong: BoolArray, text: TextAt
+) -> tuple[MaskQuery, ...]:
     numbers = zip(
         computed_tokens(record),
         record.layers[view.selection.layer].plan.position_ids.tolist(),

@@ -10,6 +10,7 @@ import numpy as np
 
 from core.arrays import ABSENT, BoolArray, IntArray, frozen
 from core.policy_oracle import Expected
+from core.readouts.history import computed_tokens
 from core.readouts.words import plural, ranges
 from core.record import LayerRecord, StepRecord
 
@@ -32,7 +33,7 @@ class RightToSee:
             return cls((None,) * n, has_loose_rows=False)
         judged = expected.readable[-(n - record.n_recomputed) :]
         unjudged = (None,) * (n - len(judged))
-        return cls((*unjudged, *judged), expected.length > len(expected.live))
+        return cls((*unjudged, *judged), expected.n_loose > 0)
 
     def matrix(self, claimed: IntArray) -> tuple[BoolArray, BoolArray]:
         """[T, S] whether each query should see each claimed token, and [T] whether that is said."""
@@ -62,13 +63,16 @@ class Speaker:
         self._readable = readable
         self._is_pending = view.selection.step not in view.verdicts
         self._mask, self._row_token = told.plan.mask[query], told.row_token
+        self._noun = "position" if _are_positions(view, told) else "token"
         self._weights = told.weights[view.selection.head, query]
         self._where = f"(layer {view.selection.layer}, head {view.selection.head})"
         self._is_unwritten = is_unwritten
 
-    def sentence(self) -> str:
-        """Rows without a token first, then tokens."""
-        return "; ".join([*self._rows_without_token(), *self._sees()])
+    def sentence(self, used_row: int | None, right_row: int | None) -> str:
+        """Rows without a token first, then tokens, then the rows of the causal triangle."""
+        loose = list(self._rows_without_token())
+        rows = [] if loose else _row_words(used_row, right_row)
+        return "; ".join([*loose, *self._sees(), *rows])
 
     def _rows_without_token(self) -> Iterator[str]:
         unwritten = self._mask & self._is_unwritten
@@ -85,12 +89,12 @@ class Speaker:
         found = self._row_token[self._mask]
         tokens = set(found[found != ABSENT].tolist())
         if self._readable is None:
-            yield f"sees {_named(tokens)}"
+            yield f"sees {self._named(tokens)}"
             yield "not judged yet" if self._is_pending else "not judged"
             return
         right = set(self._readable)
         seen, blind, leaks = tokens & right, right - tokens, tokens - right
-        yield f"sees {len(seen)} of {len(right)}: {_named(seen)}"
+        yield f"sees {len(seen)} of {len(right)}: {self._named(seen)}"
         if blind:
             yield f"blind to {ranges(sorted(blind))}"
         if leaks:
@@ -100,8 +104,29 @@ class Speaker:
         """Weight on the rows, in per cent, three digits."""
         return f"{100 * float(self._weights[rows].sum(dtype=np.float64)):.3g} %"
 
+    def _named(self, tokens: set[int]) -> str:
+        if not tokens:
+            return "nothing"
+        return f"{self._noun if len(tokens) == 1 else f'{self._noun}s'} {ranges(sorted(tokens))}"
 
-def _named(tokens: set[int]) -> str:
-    if not tokens:
-        return "nothing"
-    return f"{'token' if len(tokens) == 1 else 'tokens'} {ranges(sorted(tokens))}"
+
+def _are_positions(view: RunView, told: LayerRecord) -> bool:
+    """Whether the position id of each token read or computed is its token index.
+
+    Only then is a token index also called a position: both words are true.
+    """
+    plan, computed = told.plan, computed_tokens(view.records[view.selection.step])
+    is_as_claimed = np.array_equal(told.row_token, plan.view_token_index)
+    is_there = plan.view_token_index != ABSENT
+    return (
+        is_as_claimed
+        and np.array_equal(plan.view_position_ids[is_there], plan.view_token_index[is_there])
+        and plan.position_ids.tolist() == list(computed)
+    )
+
+
+def _row_words(used: int | None, right: int | None) -> list[str]:
+    """Which row of a causal triangle the mask is, where another one is right."""
+    if used is None or right is None or used == right:
+        return []
+    return [f"this is causal row {used}, row {right} is right"]

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from core.readouts.run_history import RunHistory
+from core.readouts.run_summary import RunSummary
 from core.record import StepRecord
 from core.selection import Selection
 from core.spec import RunSpec
@@ -12,7 +14,9 @@ from core.verdict import StepVerdict
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunView:
-    """Frozen, so that it may cross threads.
+    """Frozen, and made anew at each look at the run, which costs nothing: all of it is shared.
+
+    Readouts are made from it in the thread of its maker, who appends to `history`.
 
     Attributes:
         spec: what decides the run.
@@ -22,6 +26,11 @@ class RunView:
         clean: the same spec without a fault, free-running; empty where there is no fault.
         token_text: what a token id shows as.
         selection: what is looked at; `selection.step` is a place in `records`.
+        history: what the records say of any step, these and perhaps later ones: ask it for steps
+            of `records` only.
+        clean_history: likewise of `clean`.
+        run_number: number of the run; a later one has a higher number.
+        other_runs: those that can be looked at again.
     """
 
     spec: RunSpec
@@ -31,3 +40,7 @@ class RunView:
     clean: Sequence[StepRecord]
     token_text: Callable[[int], str]
     selection: Selection
+    history: RunHistory
+    clean_history: RunHistory
+    run_number: int = 0
+    other_runs: tuple[RunSummary, ...] = ()

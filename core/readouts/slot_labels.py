@@ -1,28 +1,22 @@
-"""The numbers of each slot, and how a cache reads in words."""
+"""The numbers of each slot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.arrays import ABSENT, known
+from core.arrays import ABSENT, BoolArray, IntArray, known
 from core.policy_oracle import Expected
-from core.readouts.history import token_numbers
-from core.readouts.slot_states import LayerRow, Leaver, SlotState
-from core.readouts.words import ranges
+from core.readouts.lazily import Lazily
+from core.readouts.slot_states import LayerRow, Leaver
 from core.record import StepRecord
 
 if TYPE_CHECKING:
     from core.readouts.run_view import RunView
-
-_MOST_COMPLAINTS = 3
-_SLOT_COMPLAINTS = {
-    SlotState.UNWRITTEN: "counted, but never written",
-    SlotState.STRAY: "counted, but holding a row of no token",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,145 +63,178 @@ class SlotLabel:
 
 def slot_labels(
     view: RunView, shown: LayerRow, leaving: dict[int, Leaver], expected: Expected | None
-) -> tuple[SlotLabel, ...]:
+) -> SlotLabels:
     """One label per slot for the layer that is looked at."""
-    maker = _LabelMaker(view, leaving, expected)
-    return tuple(maker.label(slot, found) for slot, found in enumerate(shown.token_index))
+    numbers = _Numbers.of(view, shown, leaving, expected)
+    find = view.history.numbers(view.selection.step)
+    return SlotLabels(_Maker(numbers, leaving, view.spec.sinks, find, view.token_text))
 
 
-class _LabelMaker:
-    """Looks up what is said of a slot."""
+class SlotLabels(Lazily[SlotLabel]):
+    """The labels of all slots. What is asked of all of them at once needs none to be made."""
 
-    def __init__(
-        self, view: RunView, leaving: dict[int, Leaver], expected: Expected | None
-    ) -> None:
-        record = view.records[view.selection.step]
-        live, ledger = record.live[view.selection.layer], record.ledger
-        tokens, positions = ledger.claims_for(live.slot)
-        claims = zip(live.row.tolist(), tokens.tolist(), positions.tolist(), strict=True)
-        self._claims = dict(zip(live.slot.tolist(), claims, strict=True))
-        self._leaving = leaving
-        self._n_sinks = view.spec.sinks
-        self._right = None if expected is None else dict(expected.live)
-        self._numbers = token_numbers(view.records, record.step)
-        self._token_text = view.token_text
+    def __init__(self, maker: _Maker) -> None:
+        """Takes what makes a label."""
+        super().__init__(len(maker.numbers.found), maker.label)
+        self._numbers = maker.numbers
 
-    def label(self, slot: int, found: int | None) -> SlotLabel:
-        """The label of a slot in which `found` was found."""
-        leaver = self._leaving.get(slot)
-        if leaver is not None:
-            return self._left(slot, leaver)
-        row, claimed, claimed_position = map(known, self._claims.get(slot, (ABSENT,) * 3))
-        position, token_id = self._numbers(found)
-        right = self._right or {}
-        expected = None if found is None else right.get(found)
-        is_wrong = found != claimed
-        if self._right is not None and found is not None:
-            is_wrong = is_wrong or found not in right
+    @property
+    def has_equal_numbers(self) -> bool:
+        """Whether token index and position id are equal wherever there is a position id."""
+        n = self._numbers
+        return not (n.has_position & (n.position != n.found)).any()
+
+    @property
+    def with_wrong_token(self) -> list[SlotLabel]:
+        """Those in which a token is that should not be there."""
+        n = self._numbers
+        places: list[int] = np.flatnonzero(n.is_token_wrong & (n.found != ABSENT)).tolist()
+        return [self[slot] for slot in places]
+
+    @property
+    def with_wrong_position(self) -> list[SlotLabel]:
+        """Those whose position id is not the expected one."""
+        places: list[int] = np.flatnonzero(self._numbers.is_position_wrong).tolist()
+        return [self[slot] for slot in places]
+
+    @property
+    def held(self) -> IntArray:
+        """Tokens whose rows are in counted slots."""
+        n = self._numbers
+        return n.found[n.is_counted & (n.found != ABSENT)]
+
+    @property
+    def claimed(self) -> set[int]:
+        """Tokens that the ledger claims for counted slots."""
+        n = self._numbers
+        return set(n.claimed[n.is_counted & (n.claimed != ABSENT)].tolist())
+
+    def slots_of(self, token_index: int) -> list[int]:
+        """Counted slots in which a token's row is."""
+        n = self._numbers
+        return np.flatnonzero(n.is_counted & (n.found == token_index)).tolist()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Maker:
+    """Makes the label of a slot.
+
+    Attributes:
+        numbers: of all slots.
+        leaving: slots whose row left in this step.
+        n_sinks: first tokens that the policy never lets go.
+        find: position id and token id of a token index.
+        token_text: what a token id shows as.
+    """
+
+    numbers: _Numbers
+    leaving: dict[int, Leaver]
+    n_sinks: int
+    find: Callable[[int | None], tuple[int | None, int | None]]
+    token_text: Callable[[int], str]
+
+    def label(self, slot: int) -> SlotLabel:
+        n, leaver = self.numbers, self.leaving.get(slot)
+        found, claimed = known(int(n.found[slot])), known(int(n.claimed[slot]))
+        token_id = None if leaver is None else leaver.token_id
+        if token_id is None:
+            _, token_id = self.find(found)
         return SlotLabel(
             slot=slot,
-            row=row,
+            row=known(int(n.row[slot])),
             token_index=found,
             claimed_token_index=claimed,
-            position_id=position,
-            claimed_position_id=claimed_position,
-            expected_position_id=expected,
-            text=self._shown(token_id),
-            is_counted=slot in self._claims,
-            is_sink=claimed is not None and claimed < self._n_sinks,
-            has_left=False,
-            is_token_wrong=slot in self._claims and is_wrong,
-            is_position_wrong=expected not in (None, position),
+            position_id=int(n.position[slot]) if n.has_position[slot] else None,
+            claimed_position_id=known(int(n.claimed_position[slot])),
+            expected_position_id=known(int(n.expected_position[slot])),
+            text=None if token_id is None else self.token_text(token_id),
+            is_counted=bool(n.is_counted[slot]),
+            is_sink=claimed is not None and claimed < self.n_sinks,
+            has_left=leaver is not None,
+            is_token_wrong=bool(n.is_token_wrong[slot]),
+            is_position_wrong=bool(n.is_position_wrong[slot]),
         )
 
-    def _left(self, slot: int, leaver: Leaver) -> SlotLabel:
-        token_id = leaver.token_id
-        if token_id is None:
-            _, token_id = self._numbers(leaver.token_index)
-        return SlotLabel(
-            slot=slot,
-            row=None,
-            token_index=leaver.token_index,
-            claimed_token_index=None,
-            position_id=leaver.position_id,
-            claimed_position_id=None,
-            expected_position_id=None,
-            text=self._shown(token_id),
-            is_counted=False,
-            is_sink=False,
-            has_left=True,
-            is_token_wrong=False,
-            is_position_wrong=False,
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Numbers:
+    """[n_slots] each, as `SlotLabel` has them; ABSENT: none."""
+
+    found: IntArray
+    row: IntArray
+    claimed: IntArray
+    claimed_position: IntArray
+    position: IntArray
+    has_position: BoolArray
+    expected_position: IntArray
+    is_counted: BoolArray
+    is_token_wrong: BoolArray
+    is_position_wrong: BoolArray
+
+    @classmethod
+    def of(
+        cls, view: RunView, shown: LayerRow, leaving: dict[int, Leaver], expected: Expected | None
+    ) -> _Numbers:
+        step, found = view.selection.step, shown.token_index
+        record = view.records[step]
+        live = record.live[view.selection.layer]
+        row, claimed, claimed_position = (np.full(len(found), ABSENT) for _ in range(3))
+        is_counted, has_left = (np.zeros(len(found), dtype=np.bool_) for _ in range(2))
+        is_counted[live.slot], has_left[list(leaving)] = True, True
+        is_counted &= ~has_left
+        row[live.slot] = live.row
+        claimed[live.slot], claimed_position[live.slot] = record.ledger.claims_for(live.slot)
+        position, has_position = _positions(view, record, found, leaving)
+        expected_position, is_right = _rights(expected, found, has_left)
+        is_token_wrong = is_counted & (found != claimed)
+        if expected is not None:
+            is_token_wrong |= is_counted & (found != ABSENT) & ~is_right
+        is_off = (position != expected_position) | ~has_position
+        return cls(
+            found=found,
+            row=row,
+            claimed=claimed,
+            claimed_position=claimed_position,
+            position=position,
+            has_position=has_position,
+            expected_position=expected_position,
+            is_counted=is_counted,
+            is_token_wrong=is_token_wrong,
+            is_position_wrong=(expected_position != ABSENT) & is_off,
         )
 
-    def _shown(self, token_id: int | None) -> str | None:
-        return None if token_id is None else self._token_text(token_id)
+
+def _positions(
+    view: RunView, record: StepRecord, found: IntArray, leaving: dict[int, Leaver]
+) -> tuple[IntArray, BoolArray]:
+    """Position ids of the tokens found, and whether there is one: as held, else as last read."""
+    ledger = record.ledger
+    size = 1 + max(int(found.max(initial=-1)), int(ledger.token_index.max(initial=-1)))
+    table, is_held = np.full(size + 1, ABSENT), np.zeros(size + 1, dtype=np.bool_)
+    table[ledger.token_index], is_held[ledger.token_index] = ledger.position_id, True
+    is_held[ABSENT] = False  # the last place is that of no token
+    position, has_position = table[found], is_held[found]
+    find = view.history.numbers(record.step)
+    others: list[int] = np.flatnonzero((found != ABSENT) & ~has_position).tolist()
+    for slot in (*others, *leaving):
+        leaver = leaving.get(slot)
+        number = find(int(found[slot]))[0] if leaver is None else leaver.position_id
+        has_position[slot] = number is not None
+        position[slot] = ABSENT if number is None else number
+    return position, has_position
 
 
-@dataclass(frozen=True, slots=True)
-class CacheWords:
-    """Makes the sentence under the cache."""
-
-    record: StepRecord
-    expected: Expected | None
-    missing: tuple[int, ...]
-    left: tuple[int, ...]
-
-    def sentence(self, labels: Sequence[SlotLabel], shown: LayerRow) -> str:
-        """What is held, what left, and what is wrong."""
-        parts = [f"holds {self.record.reported_length} of {self.record.ledger.capacity}"]
-        if self.left:
-            parts.append(f"{_tokens(self.left)} left")
-        complaints = list(self._complaints(labels, shown))
-        if len(complaints) > _MOST_COMPLAINTS:
-            n_more = len(complaints) - _MOST_COMPLAINTS
-            complaints = [*complaints[:_MOST_COMPLAINTS], f"{n_more} more"]
-        return "; ".join([*parts, *complaints])
-
-    def _complaints(self, labels: Sequence[SlotLabel], shown: LayerRow) -> Iterator[str]:
-        yield from self._counts()
-        for state, words in _SLOT_COMPLAINTS.items():
-            slots = np.flatnonzero(shown.state == state).tolist()
-            if slots:
-                yield f"{_slots(slots)} {words}"
-        yield from (
-            _token_complaint(label)
-            for label in labels
-            if label.is_token_wrong and label.token_index is not None
-        )
-        # Two slots may hold the row of one token.
-        yield from dict.fromkeys(
-            f"token {label.token_index} has position {label.position_id}, "
-            f"should have {label.expected_position_id}"
-            for label in labels
-            if label.is_position_wrong
-        )
-        if self.missing:
-            yield f"{_tokens(self.missing)} should be held"
-
-    def _counts(self) -> Iterator[str]:
-        expected, record = self.expected, self.record
-        if expected is None:
-            return
-        if expected.length != record.reported_length:
-            yield f"length is {record.reported_length}, should be {expected.length}"
-        if expected.seen != record.ledger.seen:
-            yield f"seen is {record.ledger.seen}, should be {expected.seen}"
-
-
-def _token_complaint(label: SlotLabel) -> str:
-    claimed = label.claimed_token_index
-    if claimed == label.token_index:
-        return f"token {claimed} in slot {label.slot} should not be held"
-    wanted = "no token" if claimed is None else f"token {claimed}"
-    return f"slot {label.slot} holds token {label.token_index}, not {wanted}"
-
-
-def _tokens(tokens: Iterable[int]) -> str:
-    tokens = tuple(tokens)
-    return f"{'token' if len(tokens) == 1 else 'tokens'} {ranges(tokens)}"
-
-
-def _slots(slots: Iterable[int]) -> str:
-    slots = tuple(slots)
-    return f"{'slot' if len(slots) == 1 else 'slots'} {ranges(slots)}"
+def _rights(
+    expected: Expected | None, found: IntArray, has_left: BoolArray
+) -> tuple[IntArray, BoolArray]:
+    """Position id that the policy demands of each token found, and whether it should be held."""
+    if expected is None or not expected.live:
+        return np.full(len(found), ABSENT), np.zeros(len(found), dtype=np.bool_)
+    numbers = np.fromiter(chain.from_iterable(expected.live), np.int64, 2 * len(expected.live))
+    tokens, positions = numbers[::2], numbers[1::2]
+    size = 1 + max(int(found.max(initial=-1)), int(tokens.max()))
+    table = np.full(size + 1, ABSENT)
+    table[tokens] = positions
+    right = table[found]
+    is_right = right != ABSENT
+    return np.where(has_left, ABSENT, right), is_right

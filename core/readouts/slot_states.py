@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import ABSENT, BoolArray, frozen, known
+from core.arrays import ABSENT, BoolArray, IntArray, frozen, known
 from core.readouts.history import SlotHistory, computed_tokens, is_blank
-from core.record import LiveRows, StepRecord
+from core.record import StepRecord
+
+if TYPE_CHECKING:
+    from core.readouts.run_view import RunView
 
 
 class SlotState(IntEnum):
@@ -44,14 +47,14 @@ class LayerRow:
         layers: which ones.
         state: [n_slots] a `SlotState` each.
         is_new: [n_slots] whether the row there is of a token computed in this step.
-        token_index: token whose row is really there, or that the ledger let go from there in
-            this step; None: none.
+        token_index: [n_slots] token whose row is really there, or that the ledger let go from
+            there in this step; ABSENT: none.
     """
 
     layers: tuple[int, ...]
     state: NDArray[np.uint8]
     is_new: BoolArray
-    token_index: tuple[int | None, ...]
+    token_index: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +68,45 @@ class Leaver:
 
 def rows_leaving(record: StepRecord, before: StepRecord | None) -> dict[int, Leaver]:
     """Slot to the row that was counted before the step, or put there by it, and is not now."""
-    were: dict[int, Leaver] = {}
+    leavers: dict[int, Leaver] = {}
+    counted = record.ledger.counted_slots
     if before is not None:
         held = before.ledger
-        numbers = (held.token_index, held.position_id, held.token_id)
-        claims = zip(*(map(known, column.tolist()) for column in numbers), strict=True)
-        leavers = (Leaver(*claim) for claim in claims)
-        were = dict(zip(held.slot.tolist(), leavers, strict=True))
+        gone = _not_in(held.slot, counted)
+        numbers = (held.slot, held.token_index, held.position_id, held.token_id)
+        for slot, *claims in zip(*(column[gone].tolist() for column in numbers), strict=True):
+            leavers[slot] = Leaver(*map(known, claims))
     if record.layers:
         ids = dict(zip(record.token_index, record.token_ids, strict=True))
-        positions = record.layers[0].plan.position_ids.tolist()
-        tokens = computed_tokens(record)
-        for slot, token, position in zip(record.slots.tolist(), tokens, positions, strict=True):
-            were[slot] = Leaver(token, position, ids.get(token))
-    counted = set(record.ledger.counted_slots.tolist())
-    return {slot: leaver for slot, leaver in were.items() if slot not in counted}
+        positions, tokens = record.layers[0].plan.position_ids, computed_tokens(record)
+        places: list[int] = _not_in(record.slots, counted).tolist()
+        for place in places:
+            token = tokens[place]
+            leaver = Leaver(token, int(positions[place]), ids.get(token))
+            leavers[int(record.slots[place])] = leaver
+    return leavers
+
+
+def _not_in(slots: IntArray, counted: IntArray) -> IntArray:
+    """Places of the slots that are not counted."""
+    size = 1 + int(max(slots.max(initial=-1), counted.max(initial=-1)))
+    is_counted = np.zeros(size, dtype=np.bool_)
+    is_counted[counted] = True
+    return np.flatnonzero(~is_counted[slots])
 
 
 def layer_rows(
-    records: Sequence[StepRecord], sinks: int, history: SlotHistory, leaving: dict[int, Leaver]
+    view: RunView, slots: SlotHistory, leaving: dict[int, Leaver]
 ) -> tuple[LayerRow, ...]:
-    """The layers after the last of `records`, those with equal states and tokens put together."""
-    record = records[-1]
+    """The layers after the step, those with equal states and tokens put together."""
+    record = view.records[view.selection.step]
     groups: dict[tuple[bytes, bytes], tuple[list[int], LayerRow]] = {}
     made: dict[int, tuple[bytes, bytes]] = {}
     for layer, live in enumerate(record.live):
         key = made.get(id(live))
         if key is None:
-            row = _layer_row(records, layer, sinks, history, leaving)
-            key = (row.state.tobytes(), str(row.token_index).encode())
+            row = _layer_row(view, layer, slots, leaving)
+            key = (row.state.tobytes(), row.token_index.tobytes())
             groups.setdefault(key, ([], row))
             made[id(live)] = key
         groups[key][0].append(layer)
@@ -104,55 +117,41 @@ def layer_rows(
 
 
 def _layer_row(
-    records: Sequence[StepRecord],
-    layer: int,
-    sinks: int,
-    history: SlotHistory,
-    leaving: dict[int, Leaver],
+    view: RunView, layer: int, slots: SlotHistory, leaving: dict[int, Leaver]
 ) -> LayerRow:
-    record, live = records[-1], records[-1].live[layer]
-    state = np.full(history.n_slots, SlotState.NEVER_WRITTEN, dtype=np.uint8)
-    state[history.was_used_by(record.step)] = SlotState.STALE
-    state[[slot for slot in leaving if slot < history.n_slots]] = SlotState.LEFT
+    record = view.records[view.selection.step]
+    live, n_slots = record.live[layer], slots.n_slots
+    state = np.full(n_slots, SlotState.NEVER_WRITTEN, dtype=np.uint8)
+    state[slots.was_used_by(record.step)] = SlotState.STALE
+    state[[slot for slot in leaving if slot < n_slots]] = SlotState.LEFT
     claimed, found = record.ledger.claims_for(live.slot)[0], live.token_index
     now = computed_tokens(record)
     is_new = (found >= now.start) & (found < now.stop)
     kinds = np.full(len(found), SlotState.LIVE, dtype=np.uint8)
-    kinds[claimed < sinks] = SlotState.SINK
+    kinds[claimed < view.spec.sinks] = SlotState.SINK
     kinds[is_new] = SlotState.NEW
     kinds[found != claimed] = SlotState.FOREIGN
     for place in np.flatnonzero(found == ABSENT).tolist():
-        kinds[place] = _tokenless_state(records, layer, live, place)
+        is_claimed = int(claimed[place]) != ABSENT
+        kinds[place] = _tokenless_state(view, layer, place, is_claimed=is_claimed)
     state[live.slot] = kinds
-    everywhere = np.zeros(history.n_slots, dtype=np.bool_)
+    everywhere = np.zeros(n_slots, dtype=np.bool_)
     everywhere[live.slot] = is_new
-    tokens: list[int | None] = [None] * history.n_slots
-    for slot, token in zip(live.slot.tolist(), found.tolist(), strict=True):
-        tokens[slot] = known(token)
+    tokens = np.full(n_slots, ABSENT)
+    tokens[live.slot] = found
     for slot, leaver in leaving.items():
-        tokens[slot] = leaver.token_index
-    return LayerRow((), frozen(state), frozen(everywhere), tuple(tokens))
+        tokens[slot] = ABSENT if leaver.token_index is None else leaver.token_index
+    return LayerRow((), frozen(state), frozen(everywhere), frozen(tokens))
 
 
-def _tokenless_state(
-    records: Sequence[StepRecord], layer: int, live: LiveRows, place: int
-) -> SlotState:
+def _tokenless_state(view: RunView, layer: int, place: int, *, is_claimed: bool) -> SlotState:
     """Why a counted slot holds no token: nothing was ever written there, or a row of none."""
-    ledger, slot, row = records[-1].ledger, live.slot[place], int(live.row[place])
-    is_probe = slot in ledger.slot and ledger.claims_for(live.slot)[0][place] == ABSENT
-    version = _version_last_read(records, layer, row)
+    step = view.selection.step
+    ledger, live = view.records[step].ledger, view.records[step].live[layer]
+    slot, row = live.slot[place], int(live.row[place])
+    is_probe = not is_claimed and slot in ledger.slot
+    version = view.history.rows_read.version(step, layer, row)
     is_unknown = version is None and not is_probe
-    if is_unknown or (version is not None and is_blank(records, layer, row, version)):
+    if is_unknown or (version is not None and is_blank(view.records, layer, row, version)):
         return SlotState.UNWRITTEN
     return SlotState.NO_TOKEN if is_probe else SlotState.STRAY
-
-
-def _version_last_read(records: Sequence[StepRecord], layer: int, row: int) -> int | None:
-    """The version of a row when it was last read; None: it never was."""
-    for record in reversed(records):
-        if record.layers:
-            told = record.layers[layer]
-            places = np.flatnonzero(told.plan.read_rows == row)
-            if places.size:
-                return int(told.row_version[places[0]])
-    return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.outcome import Ok
+from core.readouts.per_step import per_step
 from core.readouts.words import compared_outcome
 from core.record import Phase, StepRecord
 from core.selection import Selection
@@ -86,7 +87,7 @@ class TimelineReadout:
 
 def timeline_readout(view: RunView) -> TimelineReadout:
     """Every step of the run."""
-    points = tuple(_point(record, view.verdicts.get(record.step)) for record in view.records)
+    points = per_step(view, timeline_point)
     first_wrong = next((point.step for point in points if point.is_wrong), None)
     current = points[view.selection.step]
     return TimelineReadout(
@@ -100,7 +101,8 @@ def timeline_readout(view: RunView) -> TimelineReadout:
     )
 
 
-def _point(record: StepRecord, verdict: StepVerdict | None) -> TimelinePoint:
+def timeline_point(record: StepRecord, verdict: StepVerdict | None) -> TimelinePoint:
+    """One step; depends on nothing else of the run."""
     logits = None if verdict is None else verdict.logits
     error = None if logits is None else logits.max_abs_error
     is_finite = error is None or math.isfinite(error)

@@ -1,20 +1,23 @@
-"""The text on one grid: what this run read, what was right to read next, and the clean run."""
+"""The text on one grid: what this run read, what was right to read next, and the clean run.
+
+A cell is made when it is looked at: of a long text only what is in sight.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.outcome import Ok
-from core.readouts.history import ReadToken, text_after
+from core.readouts.run_history import RunHistory
 from core.record import StepRecord
 from core.selection import Selection
 
 if TYPE_CHECKING:
     from core.readouts.run_view import RunView
 
-TokenState = Literal["read", "next", "refused"]
+TokenState = Literal["read", "next", "refused", "pending"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +26,10 @@ class TokenCell:
 
     Attributes:
         token_index: its column.
-        token_id: which token.
+        token_id: which token; None: pending.
         text: what it shows as.
-        state: read by a step, to be read next, or offered and refused.
+        state: read by a step, to be read next, or offered and refused; pending: the verdict that
+            says it is not there yet.
         is_prompt: whether a prompt brought it.
         is_forced: whether it was chosen from outside.
         step: the step that read it, or that chose it where it is not read yet.
@@ -33,7 +37,7 @@ class TokenCell:
     """
 
     token_index: int
-    token_id: int
+    token_id: int | None
     text: str
     state: TokenState
     is_prompt: bool
@@ -42,7 +46,34 @@ class TokenCell:
     is_wrong: bool
 
 
-@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """The cells of a row, by column.
+
+    Attributes:
+        end: one above its last column.
+    """
+
+    def __init__(self, end: int, make: Callable[[int], TokenCell | None]) -> None:
+        """Takes what makes the cell of a column; None: there is none."""
+        self.end = end
+        self._make = make
+        self._made: dict[int, TokenCell | None] = {}
+
+    def at(self, column: int) -> TokenCell | None:
+        """The cell of a column; None: there is none."""
+        if not 0 <= column < self.end:
+            return None
+        if column not in self._made:
+            self._made[column] = self._make(column)
+        return self._made[column]
+
+    def __iter__(self) -> Iterator[TokenCell]:
+        """All cells, from the first column on."""
+        cells = (self.at(column) for column in range(self.end))
+        return (cell for cell in cells if cell is not None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TokensReadout:
     """Three rows of tokens; a column is a token index.
 
@@ -51,9 +82,9 @@ class TokensReadout:
         n_columns: columns of the grid.
         run: this run's text after the step, and the token that comes next.
         right: at each column, the greedy choice of the reference for the text before it; only
-            where the run had a choice and a verdict is there.
-        pending: columns of `right` whose verdict is not there yet.
-        clean: the same spec without a fault, after the same step; empty where there is no fault.
+            where the run had a choice. Pending where its verdict is not there yet.
+        clean: the same spec without a fault, after the same step; no cells where there is no fault.
+        has_fault: whether there is a clean run to compare with.
         read_now: first and last column that the step read; None: it read nothing.
         sentence: the step in words.
         selection: what is looked at.
@@ -61,10 +92,10 @@ class TokensReadout:
 
     step: int
     n_columns: int
-    run: tuple[TokenCell, ...]
-    right: tuple[TokenCell, ...]
-    pending: tuple[int, ...]
-    clean: tuple[TokenCell, ...]
+    run: TokenRow
+    right: TokenRow
+    clean: TokenRow
+    has_fault: bool
     read_now: tuple[int, int] | None
     sentence: str
     selection: Selection
@@ -74,25 +105,69 @@ def tokens_readout(view: RunView) -> TokensReadout:
     """The tokens up to the step that is looked at."""
     step = view.selection.step
     record = view.records[step]
-    text = text_after(view.records, step)
-    chosen = dict(_choices(view, text))
-    wrong = {column for column, at in chosen.items() if _is_wrong_choice(view, at)}
-    run = _row(view, view.records, step, wrong)
-    right = tuple(_right_row(view, chosen))
-    pending = tuple(c for c, at in chosen.items() if view.verdicts.get(at) is None)
-    clean = _row(view, view.clean, min(step, len(view.clean) - 1), set()) if view.clean else ()
-    columns = [cell.token_index for row in (run, right, clean) for cell in row]
+    choices = _Choices(view, step)
+    run = _row(view, view.records, view.history, step, choices.is_wrong)
+    right = TokenRow(choices.end, choices.right)
+    clean = TokenRow(0, lambda column: None)
+    if view.clean:
+        last = min(step, len(view.clean) - 1)
+        clean = _row(view, view.clean, view.clean_history, last, lambda column: False)
     return TokensReadout(
         step=step,
-        n_columns=1 + max(columns, default=-1),
+        n_columns=max(run.end, right.end, clean.end),
         run=run,
         right=right,
-        pending=pending,
         clean=clean,
+        has_fault=bool(view.spec.faults),
         read_now=_read_now(record),
         sentence=_sentence(view, record, run, right),
         selection=view.selection,
     )
+
+
+class _Choices:
+    """Which step chose the token of a column, and what would have been right."""
+
+    def __init__(self, view: RunView, step: int) -> None:
+        self._view = view
+        self._text = view.history.text(step)
+        self.end = self._text.end + 1
+
+    def step_of(self, column: int) -> int | None:
+        """The step that chose; None: a prompt brought the token, or nothing is there."""
+        before, following = self._text.get(column - 1), self._text.get(column)
+        if before is None or (following is not None and following.is_prompt):
+            return None
+        if self._view.records[before.step].token_index[-1] != column - 1:
+            return None
+        if following is None and _is_inside_prompt(self._view, before.step, column):
+            return None
+        return before.step
+
+    def is_wrong(self, column: int) -> bool:
+        step = self.step_of(column)
+        return step is not None and _is_wrong_choice(self._view, step)
+
+    def right(self, column: int) -> TokenCell | None:
+        step = self.step_of(column)
+        if step is None:
+            return None
+        verdict = self._view.verdicts.get(step)
+        if verdict is not None and verdict.logits is None:
+            return None
+        token_id = (
+            None if verdict is None or verdict.logits is None else (verdict.logits.reference_token)
+        )
+        return TokenCell(
+            token_index=column,
+            token_id=token_id,
+            text="…" if token_id is None else self._view.token_text(token_id),
+            state="pending" if token_id is None else "next",
+            is_prompt=False,
+            is_forced=False,
+            step=step,
+            is_wrong=False,
+        )
 
 
 def _read_now(record: StepRecord) -> tuple[int, int] | None:
@@ -100,18 +175,6 @@ def _read_now(record: StepRecord) -> tuple[int, int] | None:
     if not tokens or not isinstance(record.outcome, Ok):
         return None
     return tokens[0], tokens[-1]
-
-
-def _choices(view: RunView, text: dict[int, ReadToken]) -> Iterator[tuple[int, int]]:
-    """(column, step that chose its token) wherever the text did not come from a prompt."""
-    for token_index, token in text.items():
-        following = text.get(token_index + 1)
-        is_last_of_step = view.records[token.step].token_index[-1] == token_index
-        if not is_last_of_step or (following is not None and following.is_prompt):
-            continue
-        if following is None and _is_inside_prompt(view, token.step, token_index + 1):
-            continue
-        yield token_index + 1, token.step
 
 
 def _is_inside_prompt(view: RunView, step: int, column: int) -> bool:
@@ -125,28 +188,38 @@ def _is_inside_prompt(view: RunView, step: int, column: int) -> bool:
 
 
 def _row(
-    view: RunView, records: Sequence[StepRecord], step: int, wrong: set[int]
-) -> tuple[TokenCell, ...]:
+    view: RunView,
+    records: Sequence[StepRecord],
+    history: RunHistory,
+    step: int,
+    is_wrong: Callable[[int], bool],
+) -> TokenRow:
     """The text after a step, and the token that comes next or was refused."""
-    text = text_after(records, step)
-    read = (
-        TokenCell(
-            token_index=token_index,
+    text = history.text(step)
+    coming = tuple(_coming(view, records[step], text.end, is_wrong))
+
+    def make(column: int) -> TokenCell | None:
+        if column >= text.end:
+            return coming[column - text.end]
+        token = text.get(column)
+        if token is None:
+            return None
+        return TokenCell(
+            token_index=column,
             token_id=token.token_id,
             text=view.token_text(token.token_id),
             state="read",
             is_prompt=token.is_prompt,
             is_forced=token.is_forced,
             step=token.step,
-            is_wrong=token_index in wrong,
+            is_wrong=is_wrong(column),
         )
-        for token_index, token in text.items()
-    )
-    return (*read, *_coming(view, records[step], max(text, default=-1) + 1, wrong))
+
+    return TokenRow(text.end + len(coming), make)
 
 
 def _coming(
-    view: RunView, record: StepRecord, next_index: int, wrong: set[int]
+    view: RunView, record: StepRecord, next_index: int, is_wrong: Callable[[int], bool]
 ) -> Iterator[TokenCell]:
     """The tokens that a step refused, or the one that comes after it."""
     is_refused = not isinstance(record.outcome, Ok)
@@ -163,13 +236,8 @@ def _coming(
             is_prompt=is_prompt,
             is_forced=record.is_forced and not is_prompt,
             step=record.step,
-            is_wrong=next_index + i in wrong,
+            is_wrong=is_wrong(next_index + i),
         )
-
-
-def _reference_token(view: RunView, step: int) -> int | None:
-    verdict = view.verdicts.get(step)
-    return None if verdict is None or verdict.logits is None else verdict.logits.reference_token
 
 
 def _is_wrong_choice(view: RunView, step: int) -> bool:
@@ -182,35 +250,13 @@ def _is_wrong_choice(view: RunView, step: int) -> bool:
     return is_off and own != verdict.logits.reference_token and not record.is_forced
 
 
-def _right_row(view: RunView, chosen: dict[int, int]) -> Iterator[TokenCell]:
-    for column, step in chosen.items():
-        token_id = _reference_token(view, step)
-        if token_id is not None:
-            text = view.token_text(token_id)
-            yield TokenCell(
-                token_index=column,
-                token_id=token_id,
-                text=text,
-                state="next",
-                is_prompt=False,
-                is_forced=False,
-                step=step,
-                is_wrong=False,
-            )
-
-
-def _sentence(
-    view: RunView,
-    record: StepRecord,
-    run: tuple[TokenCell, ...],
-    right: tuple[TokenCell, ...],
-) -> str:
+def _sentence(view: RunView, record: StepRecord, run: TokenRow, right: TokenRow) -> str:
     parts = [_doing(view, record)]
-    following = next((cell for cell in run if cell.state == "next"), None)
-    if following is not None:
+    following = run.at(view.history.text(record.step).end)
+    if following is not None and following.state == "next":
         is_own = record.is_computed and not record.is_forced
         parts.append(f"{'predicts' if is_own else 'next is'} ‘{following.text}’")
-        best = next((c for c in right if c.token_index == following.token_index), None)
+        best = right.at(following.token_index)
         if following.is_wrong and best is not None:
             parts.append(f"right would be ‘{best.text}’")
     return "; ".join(parts)

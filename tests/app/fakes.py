@@ -72,6 +72,7 @@ class FakeSession:
     def __init__(self, spec: RunSpec, room: int, before_step: Callable[[int], None]) -> None:
         model = model_info(spec.model)
         self.trace = SimpleNamespace(spec=spec, model=model, records=[], end=None)
+        self.trace.pack_newest = lambda: self.trace.records[-1]
         self.loaded = None
         self._room = room
         self._before_step = before_step
@@ -103,8 +104,9 @@ class FakeJudge:
         self._trace = session.trace
         self._first_wrong = first_wrong
 
-    def update(self) -> list[SimpleNamespace]:
-        steps = range(len(self.verdicts), len(self._trace.records))
+    def update(self, most: int | None = None) -> list[SimpleNamespace]:
+        n_judged, n_steps = len(self.verdicts), len(self._trace.records)
+        steps = range(n_judged, n_steps if most is None else min(n_steps, n_judged + most))
         has_fault = bool(self._trace.spec.faults)
         new = [verdict(n, is_wrong=has_fault and n >= self._first_wrong) for n in steps]
         self.verdicts += new

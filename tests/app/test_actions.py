@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 from PySide6.QtGui import QKeySequence
 
-from app.actions import ACTIONS, ActionSpec
+from app.action_spec import ActionSpec
+from app.actions import ACTIONS
 from app.situation import Situation
 from resources import resource_path
 
@@ -76,6 +77,13 @@ def test_every_icon_is_there():
         ("restart", ["Ctrl+R"]),
         ("slower", ["[", "<"]),
         ("faster", ["]", ">"]),
+        ("go-to", ["Ctrl+G"]),
+        ("palette", ["Ctrl+Shift+P"]),
+        ("shortcuts", ["?"]),
+        ("export", ["Ctrl+Shift+E"]),
+        ("text-larger", ["Ctrl++", "Ctrl+="]),
+        ("text-smaller", ["Ctrl+-"]),
+        ("text-usual", ["Ctrl+0"]),
     ],
 )
 def test_the_keys_of_debuggers_and_players(action, keys):
@@ -96,6 +104,9 @@ def test_the_keys_of_debuggers_and_players(action, keys):
         ("first-wrong", {"is_judged": False}, "pending"),
         ("stop", {}, "nothing is running"),
         ("restart", {"is_ready": False}, "engine is starting"),
+        ("save", {"is_ready": False}, "engine is starting"),
+        ("step", {"is_ready": False, "step": 4}, "engine is starting"),
+        ("play", {"is_ready": False, "step": 4}, "engine is starting"),
     ],
 )
 def test_a_command_that_is_off_says_why(action, facts, reason):
@@ -109,6 +120,10 @@ def test_a_command_that_is_off_says_why(action, facts, reason):
         ("step", {"step": 2, "end": "refused"}),
         ("play", {"step": 4, "end": "refused", "is_playing": True}),
         ("back", {}),
+        ("back", {"is_ready": False}),
+        ("step", {"is_ready": False}),
+        ("first", {"is_ready": False}),
+        ("go-to", {"is_ready": False}),
         ("last", {}),
         ("first-wrong", {"first_wrong": 3}),
         ("stop", {"is_playing": True}),

@@ -1,7 +1,8 @@
 """The list of faults: ticks, combinations, search."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPushButton
 
 from app.faults_panel import FaultsPanel
@@ -82,7 +83,10 @@ def test_search_looks_in_id_title_and_symptom(panel):
     ]:
         search.setText(text)
         ids = [*(fault.id for fault in FAULTS), *COMBINATIONS]
-        assert {fault_id for fault_id in ids if not item(panel, fault_id).isHidden()} == expected
+        shown = {fault_id for fault_id in ids if not item(panel, fault_id).isHidden()}
+        words = text.casefold().split()
+        assert shown >= expected
+        assert all(word in item(panel, i).toolTip().casefold() for i in shown for word in words)
 
 
 def test_the_scenario_of_the_chosen_fault_can_be_asked_for(qtbot, panel):
@@ -90,3 +94,55 @@ def test_the_scenario_of_the_chosen_fault_can_be_asked_for(qtbot, panel):
     with qtbot.waitSignal(panel.scenario_wanted) as told:
         panel.findChild(QPushButton).click()
     assert told.args == ["cap-early"]
+
+
+def headings(panel: FaultsPanel) -> list[QListWidgetItem]:
+    listed = panel.findChild(QListWidget)
+    items = [listed.item(row) for row in range(listed.count())]
+    return [found for found in items if not found.flags()]
+
+
+def test_faults_stand_under_their_tier_and_combinations_under_their_own_heading(panel):
+    listed = panel.findChild(QListWidget)
+    last = headings(panel)[-1]
+    below = [listed.item(row).text() for row in range(listed.row(last) + 1, listed.count())]
+    assert last.text() == "Together"
+    assert below == ["Both bugs at once", "The interview's cache class"]
+
+
+def test_a_heading_goes_with_the_last_fault_under_it(panel):
+    panel.findChild(QLineEdit).setText("interview")
+    shown = [heading.text() for heading in headings(panel) if not heading.isHidden()]
+    assert shown == ["Together"]
+
+
+def test_a_fault_can_be_switched_on_from_the_step_looked_at(qtbot, panel):
+    menu = panel.menu_of("cap-early")
+    act = next(action for action in menu.actions() if action.text() == "From this step on")
+    with qtbot.waitSignal(panel.from_here_wanted) as told:
+        act.trigger()
+    assert told.args == ["cap-early"]
+
+
+def test_a_combination_cannot_be_switched_on_in_mid_run(panel):
+    assert [action.text() for action in panel.menu_of("both-bugs").actions()] == ["Show it"]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, LIGHT.sized(percent=100, is_large=True)])
+def test_no_title_of_a_fault_is_cut_in_a_panel_of_300_pixels(qtbot, qapp, theme):
+    narrow = FaultsPanel(theme)
+    qtbot.addWidget(narrow)
+    narrow.resize(theme.px(300), 1200)
+    with qtbot.waitExposed(narrow):
+        narrow.show()
+    listed = narrow.findChild(QListWidget)
+    bounds = QFontMetrics(listed.font())
+    rows = [listed.item(row) for row in range(listed.count())]
+    for found in (row for row in rows if row.flags()):
+        area = listed.visualItemRect(found)
+        words_px = area.width() - 24
+        needed = bounds.boundingRect(
+            QRect(0, 0, words_px, 0), Qt.TextFlag.TextWordWrap, found.text()
+        )
+        assert area.height() >= max(needed.height(), theme.target_px)
+    assert not listed.horizontalScrollBar().isVisible()

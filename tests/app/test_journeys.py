@@ -6,11 +6,20 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLabel, QListWidget, QPlainTextEdit, QPushButton, QSpinBox
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QPlainTextEdit,
+    QPushButton,
+    QSpinBox,
+)
 
 from app.backend import TorchBackend
 from app.docks.registry import DOCKS
 from app.draft import Draft
+from app.first_run import FirstRun, first_run
 from app.main_window import MainWindow
 from app.plain_keys import PlainKeys
 from app.preferences import Preferences
@@ -53,10 +62,13 @@ class Desk:
     def press(self, key: Qt.Key) -> None:
         self.do(lambda: self._qtbot.keyClick(self.window, key))
 
-    def tick(self, fault_id: str) -> None:
+    def row_of(self, fault_id: str) -> QListWidgetItem:
         listed = self.window.faults.findChild(QListWidget)
         items = [listed.item(row) for row in range(listed.count())]
-        item = next(found for found in items if found.toolTip().startswith(fault_id + "\n"))
+        return next(found for found in items if found.toolTip().startswith(fault_id + "\n"))
+
+    def tick(self, fault_id: str) -> None:
+        item = self.row_of(fault_id)
         self.do(lambda: item.setCheckState(Qt.CheckState.Checked))
 
     def field(self, kind: type, name: str):
@@ -79,10 +91,16 @@ def sit_down(qtbot, qapp, tmp_path) -> Iterator[Callable[..., Desk]]:
     """Opens the window on a run, with its first step made."""
     desks: list[Desk] = []
 
-    def sit(draft: Draft | None = None, n_records: int | None = 1) -> Desk:
-        desk = Desk(qtbot, qapp, tmp_path / "k.ini", draft or Draft.of_scenario(ROOMY))
+    def sit(draft: Draft | FirstRun | None = None, n_records: int | None = 1) -> Desk:
+        first = draft if isinstance(draft, FirstRun) else None
+        asked = draft if isinstance(draft, Draft) else Draft.of_scenario(ROOMY)
+        desk = Desk(qtbot, qapp, tmp_path / "k.ini", first.draft if first else asked)
         desks.append(desk)
-        desk.do(lambda: desk.control.begin(n_records, "newest", None))
+        if first is None:
+            desk.do(lambda: desk.control.begin(n_records, "newest", None))
+        else:
+            desk.control.show_recorded(first.draft, first.held)
+            desk.do(desk.control.take_over)
         return desk
 
     yield sit
@@ -120,7 +138,9 @@ def test_play_until_the_cache_is_full(sit_down, qtbot):
     assert "refused: needs 1, 0 free of" in desk.line
     step = desk.window.actions_by_id.actions["step"]
     assert not step.isEnabled()
-    assert "larger capacity" in step.toolTip()
+    words = "Run ended: cache full, needs 1, 0 free of 12. Raise the capacity or choose window"
+    assert words in step.toolTip()
+    assert desk.window.message_bar.text == words
     assert desk.control.situation().is_judged
 
 
@@ -136,11 +156,35 @@ def test_ticking_a_fault_leads_to_the_step_that_it_promises(sit_down, fault: Fau
     assert len(cursor.view().clean) > 0
 
 
+START_RUN_TABLE = {
+    "mask-top-left": (1, "step 1 of 6 · decode · feeds '·is' at position 7 · predicts '·painted'"),
+    "pos-restart": (1, "step 1 of 6 · decode · feeds '·is' at position 0"),
+    "mask-unwritten": (0, "step 0 of 6 · prefill · feeds 7 tokens at positions 0–6"),
+    "store-row-zero": (1, "step 1 of 6 · decode · feeds '·is' at position 7"),
+    "cap-early": (5, "step 5 of 5 · decode · offers '.' · refused: needs 1, 1 free of 12"),
+    "cap-counter-first": (6, "step 6 of 6 · decode · offers '·The' · refused: needs 1, 0 free"),
+}
+
+
+@pytest.mark.parametrize("fault_id", START_RUN_TABLE)
+def test_a_fault_ticked_in_the_first_run_leads_to_its_step(sit_down, fault_id):
+    first = first_run()
+    assert first is not None
+    desk = sit_down(first)
+    assert desk.line.startswith("step 3 of 6 · decode · feeds '?' at position 9")
+    desk.tick(fault_id)
+    step, line = START_RUN_TABLE[fault_id]
+    assert desk.control.cursor.selection.step == desk.control.cursor.first_wrong == step
+    assert desk.line.startswith(line)
+    view = desk.control.cursor.view()
+    assert view.spec.force_ids == first.held.spec.force_ids
+    assert [facts.first_wrong for facts in view.other_runs] == [None]
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_the_scenario_that_shows_a_fault_is_one_button_away(sit_down, fault: Fault):
     desk = sit_down()
-    listed = desk.window.faults.findChild(QListWidget)
-    listed.setCurrentRow(FAULTS.index(fault))
+    desk.window.faults.findChild(QListWidget).setCurrentItem(desk.row_of(fault.id))
     desk.do(desk.window.faults.findChild(QPushButton).click)
     assert desk.control.cursor.selection.step == fault.promise.step
     assert desk.window.faults.ids == (fault.id,)

@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QSlider
 
 from app.docks.dock import ReadoutDock
 from app.draft import Draft
-from app.main_window import FULL, SMALL, MainWindow
+from app.files import FULL, SMALL
+from app.main_window import MainWindow
 from app.preferences import Preferences
 from app.run_control import RunControl
 from app.theme import LIGHT
@@ -191,9 +192,9 @@ def test_no_trace_is_written_over_another_that_nobody_was_asked_about(
     monkeypatch.setattr(QMessageBox, "question", lambda *args: asked.append(args[2]) or answer)
     if is_saved:
         with qtbot.waitSignal(desk.control.noticed):
-            desk.window.save_file()
+            desk.window.files.save()
     else:
-        desk.window.save_file()
+        desk.window.files.save()
     name = typed.removesuffix(".kvtrace") + ".kvtrace"
     assert asked == ([f"{name} is there already. Replace it?"] if is_asked else [])
     assert desk.backend.saved == ([(tmp_path / name, False)] if is_saved else [])
@@ -296,7 +297,7 @@ def test_the_layout_comes_back(qtbot, path, desk):
 def test_a_layout_of_another_version_is_left_aside(qtbot, path, desk, monkeypatch):
     desk.docks[1].hide()
     desk.window.close()
-    monkeypatch.setattr("app.main_window.layout_version", lambda: 9999)
+    monkeypatch.setattr("app.layouts.layout_version", lambda ids: 9999)
     again = Desk(qtbot, path)
     again.window.show()
     assert [dock.isHidden() for dock in again.docks] == [False] * 3
@@ -334,7 +335,7 @@ def test_a_trace_is_saved_under_the_name_that_was_given(desk, qtbot, monkeypatch
     answer = (str(tmp_path / "run"), FULL)
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *args: answer)
     with qtbot.waitSignal(desk.control.noticed):
-        desk.window.save_file()
+        desk.window.files.save()
     assert desk.backend.saved == [(tmp_path / "run.kvtrace", True)]
     assert desk.window.message_bar.text == f"saved as {tmp_path / 'run.kvtrace'}"
 

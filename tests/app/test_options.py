@@ -12,7 +12,7 @@ from app.options import window_arguments
     [
         (["bogus"], "FILE: there is no file 'bogus', nor a command of that name"),
         (["bogus", "--foo"], "FILE: there is no file 'bogus', nor a command of that name"),
-        (["--layout", "debug"], "unrecognized arguments: --layout"),
+        (["--layout", "big"], "--layout: invalid choice: 'big'"),
         (["--foo"], "unrecognized arguments: --foo"),
         (["--step", "x"], "--step: a step is a whole number from 0 on, not 'x'"),
         (["--fault"], "--fault: expected one argument"),

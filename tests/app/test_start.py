@@ -18,14 +18,18 @@ from PySide6.QtWidgets import QApplication
 from app.__main__ import main
 from app.run_control import RunControl
 
-begin = RunControl.begin
+def seen(name):
+    act = getattr(RunControl, name)
 
-def seen(self, *args, **named):
-    print("painted, torch loaded:", "torch" in sys.modules)
-    begin(self, *args, **named)
-    prepare(self)
+    def see(self, *args, **named):
+        cursor = self.cursor
+        print("painted", cursor.n_records, "steps, torch loaded:", "torch" in sys.modules)
+        act(self, *args, **named)
+        prepare(self)
 
-RunControl.begin = seen
+    return see
+
+RunControl.begin, RunControl.take_over = seen("begin"), seen("take_over")
 """
 CLOSE_WHEN_SHOWN = """
 def prepare(control):
@@ -67,14 +71,73 @@ def started(tmp_path: Path, script: str, *arguments: str) -> subprocess.Complete
     )
 
 
-def test_the_window_is_painted_before_torch_is_loaded(tmp_path):
+def test_the_first_run_is_painted_before_torch_is_loaded_and_stays_when_the_engine_takes_it(
+    tmp_path,
+):
     done = started(tmp_path, CLOSE_WHEN_SHOWN)
     assert done.stdout.splitlines() == [
-        "painted, torch loaded: False",
+        "painted 7 steps, torch loaded: False",
         "shown, torch loaded: True",
-        "step 0 of 0 wrong None",
+        "step 3 of 6 wrong None",
     ]
     assert (done.returncode, done.stderr) == (0, "")
+
+
+LOOK_AT_THE_FIRST_PICTURE = """
+from app.main_window import MainWindow
+
+paint = MainWindow.paintEvent
+
+def look(self, event):
+    paint(self, event)
+    if not told:
+        told.append(self)
+        print(self.step_bar.text, "|", self.message_bar.text)
+        print("torch loaded:", "torch" in sys.modules)
+
+told = []
+MainWindow.paintEvent = look
+
+def prepare(control):
+    QApplication.closeAllWindows()
+"""
+
+
+def test_the_first_picture_has_the_answer_and_one_hint(tmp_path):
+    done = started(tmp_path, LOOK_AT_THE_FIRST_PICTURE)
+    first, second, *_ = done.stdout.splitlines()
+    line, hint = first.split(" | ")
+    assert line.startswith("step 3 of 6 · decode · feeds '?' at position 9 · predicts '·outside'")
+    assert "causal mask taken from row 0" in hint
+    assert second == "torch loaded: False"
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+TICK_BEFORE_THE_ENGINE_IS_THERE = """
+def prepare(control):
+    told = []
+
+    def report():
+        told.append(control.cursor.selection.step)
+        if control.cursor.view().spec.faults and not control.situation().is_busy:
+            print("step", control.cursor.selection.step, "wrong", control.cursor.first_wrong)
+            QApplication.closeAllWindows()
+
+    control.rested.connect(report)
+    control.back()
+    print("back to", control.cursor.selection.step, "ready:", control.situation().is_ready)
+    control.set_faults(("mask-top-left",))
+"""
+
+
+def test_a_fault_ticked_before_the_engine_is_there_is_run_when_it_is(tmp_path):
+    done = started(tmp_path, TICK_BEFORE_THE_ENGINE_IS_THERE)
+    assert done.stdout.splitlines()[1:] == ["back to 2 ready: False", "step 1 wrong 1"]
+    assert (done.returncode, done.stderr) == (0, "")
+    settings = (tmp_path / "kvscope" / "kvscope.ini").read_text(encoding="utf-8")
+    assert "has-tried-fault=true" in settings
+    again = started(tmp_path, LOOK_AT_THE_FIRST_PICTURE)
+    assert again.stdout.splitlines()[0].endswith("| ")
 
 
 def test_a_fault_on_the_command_line_is_shown_where_it_is_wrong(tmp_path):

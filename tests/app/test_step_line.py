@@ -20,8 +20,9 @@ class Plan:
     position_ids: np.ndarray
 
 
-def view(*records, step: int = 0, verdicts=()) -> SimpleNamespace:
+def view(*records, step: int = 0, verdicts=(), chunk: int | None = None) -> SimpleNamespace:
     return SimpleNamespace(
+        spec=SimpleNamespace(chunk=chunk),
         records=records,
         verdicts=MappingProxyType({v.step: v for v in verdicts}),
         selection=Selection(step=step),
@@ -130,3 +131,19 @@ def test_the_first_difference_names_field_layer_and_head():
 def test_records_can_be_replaced_without_touching_the_line():
     at = computed(0, (2,), [0], predicted=3, next_token=3)
     assert step_line(view(at), None) == step_line(view(replace(at)), None)
+
+
+def test_a_prompt_in_parts_says_which_part_is_read():
+    parts = [computed(n, (0, 1), [2 * n, 2 * n + 1], phase="prefill") for n in range(2)]
+    told = [step_line(view(*parts, step=n, chunk=2), None).text for n in range(2)]
+    assert told[0].startswith("step 0 of 1 · prefill, chunk 1 · feeds 2 tokens at positions 0–1")
+    assert told[1].startswith("step 1 of 1 · prefill, chunk 2 · feeds 2 tokens at positions 2–3")
+
+
+def test_the_parts_of_a_new_prompt_are_counted_anew():
+    first = computed(0, (0,), [0], phase="prefill")
+    again = computed(1, (0,), [0], phase="new_prompt")
+    rest = computed(2, (1,), [1], phase="prefill")
+    told = [step_line(view(first, again, rest, step=n, chunk=1), None).text for n in range(3)]
+    parts = [text.split(" · ")[1] for text in told]
+    assert parts == ["prefill, chunk 1", "new prompt, chunk 1", "prefill, chunk 2"]

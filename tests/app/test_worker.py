@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 
 from app.draft import Draft
-from app.messages import Advance, Save, Start
+from app.messages import Advance, Again, Save, Start
 from app.worker import Worker
 from core.spec import Decode, FaultUse
 from tests.app.fakes import FakeBackend
 
 DRAFT = Draft("learned", "ab", steps=4)
 FAULTY = Draft("learned", "ab", steps=4, faults=(FaultUse("pos-restart"),))
-SIGNALS = ("ready", "started", "recorded", "clean_recorded", "judged", "ended", "idle", "failed")
+SIGNALS = (
+    "ready", "started", "remade", "recorded", "clean_recorded", "judged", "ended", "idle", "failed"
+)  # fmt: skip
 
 
 class Answers:
@@ -50,8 +52,12 @@ def start(run_id: int = 1, draft: Draft = DRAFT, n: int | None = 1) -> Start:
     return Start(run_id, draft, n, threading.Event())
 
 
+def known(run_id: int = 1, n_records: int = 1, draft: Draft = DRAFT) -> Again:
+    return Again(run_id, draft, n_records, threading.Event())
+
+
 def advance(n: int, run_id: int = 1, judge_every: int = 1) -> Advance:
-    return Advance(run_id, n, judge_every, threading.Event())
+    return Advance(known(run_id), n, judge_every)
 
 
 def test_a_start_is_answered_by_records_then_verdicts_then_rest(qapp):
@@ -85,17 +91,57 @@ def test_a_refused_step_is_a_record_and_only_then_is_the_run_over(qapp):
     assert [message.reason for message in answers.of("ended")] == ["refused"]
 
 
-def test_a_step_for_another_run_is_not_made(qapp):
+def test_a_step_of_a_run_that_could_not_begin_is_not_made(qapp):
     worker, answers = asked(FakeBackend())
     worker.start(start(run_id=2))
-    worker.advance(advance(3, run_id=1))
+    worker.advance(Advance(known(run_id=3, n_records=0), 3, 1))
     assert answers.steps == [0]
-    assert [message.run_id for message in answers.of("idle")] == [2, 1]
+    assert [message.run_id for message in answers.of("idle")] == [2, 3]
+
+
+def test_a_run_that_is_not_open_is_made_again_at_once_before_it_goes_on(qapp):
+    worker, answers = asked(FakeBackend(first_wrong=2))
+    worker.start(start(run_id=2))
+    worker.advance(Advance(known(run_id=1, n_records=4, draft=FAULTY), 2, 1))
+    (remade,) = answers.of("remade")
+    assert (remade.run_id, remade.spec.faults) == (1, FAULTY.faults)
+    assert [record.step for record in remade.records] == [0, 1, 2, 3]
+    assert [verdict.is_wrong for verdict in remade.verdicts] == [False, False, True, True]
+    assert len(remade.clean) == 4
+    assert answers.steps == [0, 4, 5]
+
+
+def test_a_run_that_is_made_ready_tells_nothing_but_itself(qapp):
+    worker, answers = asked(FakeBackend(room=2))
+    worker.advance(Advance(known(n_records=3), 0, 1))
+    assert answers.names == ["ready", "remade", "idle"]
+    assert answers.of("remade")[0].end is None
+
+
+def test_making_a_run_again_can_be_cancelled(qapp):
+    again = known(n_records=100)
+    backend = FakeBackend(before_step=lambda step: step == 5 and again.cancelled.set())
+    worker, answers = asked(backend)
+    worker.advance(Advance(again, 1, 1))
+    assert answers.names == ["ready", "idle"]
+
+
+def test_judging_is_cancelled_between_two_batches(qapp):
+    request = start(n=300)
+    worker, answers = asked(FakeBackend())
+    worker.judged.connect(lambda message: request.cancelled.set())
+    worker.start(request)
+    (judged,) = answers.of("judged")
+    assert 0 < len(judged.verdicts) < 300
+    worker.judge_rest(known(n_records=300))
+    judged = [v.step for message in answers.of("judged") for v in message.verdicts]
+    assert judged == list(range(300))
 
 
 def test_a_cancel_is_seen_between_two_steps(qapp):
     request = advance(100)
-    backend = FakeBackend(before_step=lambda step: step == 5 and request.cancelled.set())
+    cancelled = request.run.cancelled
+    backend = FakeBackend(before_step=lambda step: step == 5 and cancelled.set())
     worker, answers = asked(backend)
     worker.start(start())
     worker.advance(request)
@@ -106,7 +152,7 @@ def test_a_cancel_is_seen_between_two_steps(qapp):
 
 def test_a_run_that_was_cancelled_can_go_on(qapp):
     request = advance(100)
-    request.cancelled.set()
+    request.run.cancelled.set()
     worker, answers = asked(FakeBackend())
     worker.start(start())
     worker.advance(request)
@@ -174,7 +220,7 @@ def test_the_rest_is_judged_when_asked(qapp):
     worker, answers = asked(FakeBackend())
     worker.start(start())
     worker.advance(advance(3, judge_every=10))
-    worker.judge_rest(1)
+    worker.judge_rest(known())
     assert [verdict.step for verdict in answers.of("judged")[-1].verdicts] == [1, 2, 3]
 
 
@@ -203,13 +249,14 @@ def test_a_script_is_run_after_the_prompt(qapp):
     assert backend.specs[0].all_requests[1:] == (Decode(), Decode())
 
 
-def test_only_the_open_run_is_saved(qapp, tmp_path):
+def test_a_run_that_is_not_open_is_made_again_to_be_saved(qapp, tmp_path):
     backend = FakeBackend()
-    worker, _ = asked(backend)
+    worker, answers = asked(backend)
     worker.start(start(run_id=3))
-    worker.save(Save(2, tmp_path / "old.kvtrace", full=False))
-    worker.save(Save(3, tmp_path / "new.kvtrace", full=True))
-    assert backend.saved == [(tmp_path / "new.kvtrace", True)]
+    worker.save(Save(known(3), tmp_path / "new.kvtrace", full=True))
+    worker.save(Save(known(2, n_records=4), tmp_path / "old.kvtrace", full=False))
+    assert backend.saved == [(tmp_path / "new.kvtrace", True), (tmp_path / "old.kvtrace", False)]
+    assert [len(message.records) for message in answers.of("remade")] == [4]
 
 
 @pytest.mark.parametrize("name", ["missing.kvtrace", "damaged.kvtrace"])

@@ -269,7 +269,7 @@ def test_the_account_names_the_first_wrong_step_in_words(run_text):
     _, text = run_text(*TINY, *SEVEN, "--fault", "pos-restart", "--steps", "2")
     assert "fault      pos-restart: Position ids start again at 0" in text
     assert "First wrong step: 1 (decode). Wrong there: policy, logits." in text
-    assert "What differs first: position ids: 0; right would be: 7." in text
+    assert "What differs first: position ids: token 7 was given position id 0, expected 7." in text
     assert "Logits first wrong: step 1, by " in text
     assert "kvscope FILE.kvtrace --step 1 shows them in the window." in text
 
@@ -303,7 +303,7 @@ def test_the_account_names_the_file_that_was_written(run_text, tmp_path):
 def test_the_account_says_where_a_row_is_wrong(run_text):
     _, text = run_text(*TINY, *SEVEN, "--fault", "store-row-zero@2-3:layers=2", "--steps", "4")
     assert "from step 2 to 3, in layers 2" in text
-    assert "stand for (layer 2, head 0)." in text
+    assert "keys, layer 2, head 0: slot 0 stands for token 0 and holds the row of token 8" in text
 
 
 def test_the_account_says_that_the_cache_refused_and_with_which_numbers(run_text):

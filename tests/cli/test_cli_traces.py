@@ -7,7 +7,7 @@ import pytest
 
 from app import cli
 from core.faults.catalog import COMBINATIONS, FAULTS
-from core.faults.scenarios import SEVEN_TOKENS
+from core.faults.scenarios import REST, SEVEN_TOKENS
 from core.model.weights import random_weights
 from core.spec import Decode, FaultUse, Prefill, Probe
 from core.tolerance import FIELDS_FACTOR, LOGITS_FACTOR
@@ -212,6 +212,7 @@ def test_every_fault_is_listed_with_its_scenario(capsys):
             ],
             "policy": "refuse",
             "model": "learned",
+            "rest": REST,
         },
     }
     assert [row["id"] for row in rows if row["kind"] == "combination"] == [*COMBINATIONS]

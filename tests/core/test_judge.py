@@ -125,7 +125,7 @@ def test_every_position_moved_by_seven_is_invisible_under_rope_and_alibi_in_the_
     for scheme, logits in (("learned", "WWW"), ("rope", "rrr"), ("alibi", "rrr")):
         found = _broken(
             spec_for(scheme, capacity=12, steps=2),
-            position_ids=lambda past, n: np.arange(past + 7, past + 7 + n),
+            position_ids=lambda past, n, _: np.arange(past + 7, past + 7 + n),
         )
         assert _all_letters(found) == ("WWW", "rrr", logits)
         assert _first(found) == (0, "position_ids", None, None)
@@ -133,7 +133,7 @@ def test_every_position_moved_by_seven_is_invisible_under_rope_and_alibi_in_the_
 
 def test_positions_taken_from_the_rows_held_freeze_when_the_window_is_full():
     spec = spec_for("rope", policy="window", capacity=8, steps=5)
-    found = _broken(spec, policy=Window(8), past_len=lambda ledger: ledger.length)
+    found = _broken(spec, policy=Window(8), past_len=lambda ledger, held: ledger.length)
     # Tokens 7 and 8 still find as many rows as tokens; token 9 does not.
     assert _letters(found.policy) == "rrrWWW"
     assert _first(found)[:2] == (3, "position_ids")

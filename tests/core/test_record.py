@@ -110,7 +110,7 @@ def _other(value):
     if value == OK:
         return Refused(1, 0)
     if is_dataclass(value):
-        first = fields(value)[-1].name
+        first = [f for f in fields(value) if f.metadata.get("in_digest") != "never"][-1].name
         return replace(value, **{first: _other(getattr(value, first))})
     raise TypeError(type(value))
 
@@ -137,7 +137,8 @@ def test_a_change_in_any_layer_changes_the_digest(name, layer):
 def test_a_change_of_the_ledger_changes_the_digest(name):
     record = _record()
     ledger = replace(record.ledger, **{name: _other(getattr(record.ledger, name))})
-    assert replace(record, ledger=ledger).digest() != record.digest()
+    is_memory = name == "recent"  # follows from the steps before
+    assert (replace(record, ledger=ledger).digest() == record.digest()) == is_memory
 
 
 def test_the_sign_of_a_zero_changes_the_digest():

@@ -40,7 +40,12 @@ class ByHand:
         policy = policy or Refuse()
         n_rows = capacity + (longest_append if policy.evicts_at_commit else 0)
         self.store = RowStore.allocate(
-            config.n_layers, config.n_kv_heads, n_rows, config.d_head, weights.embedding
+            config.n_layers,
+            config.n_kv_heads,
+            n_rows,
+            config.d_head,
+            weights.embedding,
+            seams.allocate,
         )
         self.engine = Engine(
             model=Model.of(weights),

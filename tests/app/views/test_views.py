@@ -17,7 +17,9 @@ from app.views.timeline import TimelineView
 from app.views.tokens import TokensView
 from app.widgets.canvas import Canvas
 from app.widgets.panel import CanvasPanel
+from app.widgets.slot_canvas import SlotCanvas
 from app.widgets.slot_ruler import SlotRuler
+from app.widgets.step_ruler import StepRuler
 from core.readouts.attention import attention_readout
 from core.readouts.cache import cache_readout
 from core.readouts.mask import mask_readout
@@ -169,7 +171,10 @@ def test_a_wrong_step_without_logits_has_a_sign_in_alarm(shown: MakeView) -> Non
     """Step 7, the rollback, is wrong too, but not the first, and has no error to draw."""
     view = view_of(*CASES["cap-counter-first"])
     image = canvas_of(shown("timeline", view, (1000, 160))).grab().toImage()
-    wrong, right = (image.copy(82 + 36 * step + 4, 0, 28, image.height()) for step in (7, 4))
+    ruler = StepRuler.of(LIGHT, 1000, len(view.records))
+    wrong, right = (
+        image.copy(int(ruler.left(step)) + 4, 0, 28, image.height()) for step in (7, 4)
+    )
     assert any(is_near(pixel, LIGHT.alarm) for pixel in colours(wrong))
     assert not any(is_near(pixel, LIGHT.alarm) for pixel in colours(right))
 
@@ -189,7 +194,6 @@ def test_a_cleared_view_says_what_will_be_there(shown: MakeView, part: str) -> N
     widget = shown(part, view_of(PLAIN, 2))
     assert canvas_of(widget).grab().toImage() != empty
     widget.clear()
-    widget.layout().activate()
     assert canvas_of(widget).grab().toImage() == empty
     assert len(colours(empty)) > 2
 
@@ -270,7 +274,7 @@ def test_a_click_on_the_name_of_a_query_chooses_its_token(qtbot: QtBot, shown: M
 def test_a_click_on_a_token_chooses_it(qtbot: QtBot, shown: MakeView) -> None:
     widget = shown("tokens", view_of(PLAIN, 2, slot=3))
     at = place_of(1, canvas_of(widget), 0, 30)
-    at.setX(86)
+    at.setX(int(SlotRuler(1000, 1).gutter_px) + 4)
     assert click(qtbot, widget, at) == Selection(step=2, token_index=0)
 
 
@@ -283,10 +287,16 @@ def test_a_click_in_the_atlas_chooses_layer_and_head(qtbot: QtBot, shown: MakeVi
     assert click(qtbot, widget, at) == Selection(step=2, layer=0, head=2, token_index=3)
 
 
+def row_of_attention(canvas: Canvas, row: int) -> int:
+    """The middle of a row of the enlarged head; -1: the newest."""
+    assert isinstance(canvas, SlotCanvas)
+    return int(canvas.row_middle(row % canvas.n_rows()))
+
+
 def test_a_click_in_the_enlarged_head_chooses_the_key(qtbot: QtBot, shown: MakeView) -> None:
     view = view_of(WINDOW, 3)
     widget = shown("attention", view, (1200, 420))
-    newest = place_of(9, canvas_of(widget), 0, canvas_of(widget).height() - 40)
+    newest = place_of(9, canvas_of(widget), 0, row_of_attention(canvas_of(widget), -1))
     assert click(qtbot, widget, newest) == Selection(step=3, token_index=9, slot=0)
     first = place_of(9, canvas_of(widget), 0, 20)
     assert click(qtbot, widget, first) == Selection(step=3, token_index=0, slot=0)
@@ -294,7 +304,7 @@ def test_a_click_in_the_enlarged_head_chooses_the_key(qtbot: QtBot, shown: MakeV
 
 def test_a_click_on_the_timeline_chooses_the_step(qtbot: QtBot, shown: MakeView) -> None:
     widget = shown("timeline", view_of(PLAIN, 1, layer=2, token_index=3))
-    at = QPoint(82 + 36 * 4 + 18, 60)
+    at = QPoint(int(StepRuler.of(LIGHT, 1000, 6).middle(4)), 60)
     assert click(qtbot, widget, at) == Selection(step=4, layer=2, token_index=3)
 
 
@@ -315,8 +325,7 @@ def test_the_exact_weight_is_told_where_the_mouse_rests(shown: MakeView) -> None
     widget = shown("attention", view, (1200, 420))
     canvas = canvas_of(widget)
     recorded = float(view.records[0].layers[0].weights[0, 1, 0])
-    row_px = min(44, (canvas.height() - 17 - 24 - 4) // 7)
-    tip = tip_at(canvas, place_of(12, canvas, 0, 17 + row_px + row_px // 2))
+    tip = tip_at(canvas, place_of(12, canvas, 0, row_of_attention(canvas, 1)))
     assert f"weight {recorded!r}" in tip
     assert "query: token 1 ‘h’, step 0" in tip
     assert "key: slot 0, token 0 ‘W’" in tip
@@ -345,7 +354,7 @@ def test_the_tip_of_a_slot_tells_what_the_ledger_claims_where_it_differs(shown: 
     tips = [tip_at(canvas, place_of(12, canvas, slot, 12)).splitlines() for slot in (0, 7, 1)]
     assert tips[0][-2:] == ["position id 8", "the ledger claims token 0, position id 0"]
     assert tips[1][-2:] == [
-        "counted, but never written",
+        "counted, never written",
         "the ledger claims token 7, position id 7",
     ]
     assert tips[2][-1] == "position id 1"
@@ -391,7 +400,7 @@ def test_a_position_that_the_ledger_does_not_claim_is_outlined(shown: MakeView) 
 
 def view_token(token_index: int) -> str:
     spec, step = CASES["store-row-zero"]
-    return tokens_readout(view_of(spec, step)).run[token_index].text
+    return list(tokens_readout(view_of(spec, step)).run)[token_index].text
 
 
 def test_a_hidden_difference_is_told_in_the_tip_of_the_mask(shown: MakeView) -> None:
@@ -417,16 +426,16 @@ def test_the_switch_of_the_attention_puts_keys_in_token_order(
 ) -> None:
     widget = shown("attention", view_of(WINDOW, 3), (1200, 420))
     by_token = next(
-        button for button in widget.findChildren(QWidget) if button.toolTip() == "keys by token"
+        button for button in widget.findChildren(QWidget) if button.toolTip() == "columns by token"
     )
     qtbot.mouseClick(by_token, Qt.MouseButton.LeftButton)
     canvas = canvas_of(widget)
-    hits = [canvas.hit(QPointF(place_of(10, canvas, 9, y))) for y in (20, canvas.height() - 40)]
-    # The first query came before token 9.
-    assert [hit.selection for hit in hits if hit] == [
-        Selection(step=3, token_index=9),
-        Selection(step=3, token_index=9, slot=0),
-    ]
+    # Tokens 1 to 9 stand in nine columns; the first query came before token 9.
+    rows = (row_of_attention(canvas, 0), row_of_attention(canvas, -1))
+    hits = [canvas.hit(QPointF(place_of(9, canvas, 8, y))) for y in rows]
+    assert [hit.selection for hit in hits if hit] == [Selection(step=3, token_index=9, slot=0)] * 2
+    first = next(hit for hit in hits if hit)
+    assert first.tip.splitlines()[2:] == ["key: token 9", "not there yet"]
 
 
 @pytest.mark.parametrize(
@@ -447,8 +456,7 @@ def test_the_tip_of_a_cell_names_the_key_as_that_query_read_it(
     view = view_of(*CASES[case])
     readout = attention_readout(view)
     canvas = canvas_of(shown("attention", view, (1200, 420)))
-    row_px = (canvas.height() - 17 - 24 - 4) // len(readout.queries)
-    y = 17 + row * row_px + row_px // 2
+    y = row_of_attention(canvas, row)
     n_columns = len(readout.by_slot.columns)
     assert words in tip_at(canvas, place_of(n_columns, canvas, column, y))
 

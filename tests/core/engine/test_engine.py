@@ -411,7 +411,8 @@ def test_the_engine_asks_every_seam(name):
         asked.append(name)
         return right(*given)
 
-    engine = ByHand("rope", 8, seams=replace(CORRECT, **{name: spy})).engine
+    spied = replace(CORRECT, **{name: spy})
+    engine = ByHand("rope", 8, seams=spied, policy=Window(8)).engine
     engine.step(_prefill([1, 2, 3]))
     engine.step(_decode(4))
     engine.step(RollBack(1, 4))

@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from core.arrays import as_ids
-from core.engine.rows import LayerRows, RowStore, are_same, is_run, selection
+from core.engine.rows import LayerRows, RowStore, is_run, selection
+from core.engine.types import are_same
 
 CPU = torch.device("cpu")
 

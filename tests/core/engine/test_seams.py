@@ -78,11 +78,12 @@ def test_a_refusal_names_what_was_needed_and_what_was_free():
 def test_the_past_counts_tokens_seen_and_not_rows_held():
     window = ledger(3, [1, 2, 3], [7, 8, 9])
     assert window.length == 3
-    assert seams.past_len(window) == 10
+    assert seams.past_len(window, (2, 3, 8)) == 10
 
 
 def test_the_past_starts_anew_where_a_reprefill_moved_the_origin():
-    assert seams.past_len(ledger(4, [0, 1, 2], [5, 6, 7], [0, 1, 2], origin=5)) == 3
+    moved = ledger(4, [0, 1, 2], [5, 6, 7], [0, 1, 2], origin=5)
+    assert seams.past_len(moved, (2, 3, 8)) == 3
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_the_past_starts_anew_where_a_reprefill_moved_the_origin():
     [(0, 4, [0, 1, 2, 3]), (7, 1, [7]), (5, 3, [5, 6, 7]), (2, 0, [])],
 )
 def test_position_ids_count_on_from_the_past(past_len, n_new, expected):
-    assert seams.position_ids(past_len, n_new).tolist() == expected
+    assert seams.position_ids(past_len, n_new, Ledger(8)).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -236,7 +237,7 @@ def test_a_rollback_drops_the_newest_tokens_and_counts_back():
     after = seams.crop(filled(8, 6), 2)
     assert content(after) == content(filled(8, 4))
     assert seams.next_slots(after, 1).tolist() == [4]
-    assert seams.past_len(after) == 4
+    assert seams.past_len(after, (2, 4, 8)) == 4
 
 
 def test_a_rollback_of_everything_leaves_nothing():
@@ -267,7 +268,7 @@ def test_a_rollback_past_the_origin_makes_the_next_position_zero():
     only = ledger(1, [0], [13], [0], origin=13)
     after = seams.crop(only, 3)
     assert after.seen == 11
-    assert seams.past_len(after) == 0
+    assert seams.past_len(after, (2, 0, 8)) == 0
 
 
 def test_the_reported_length_is_the_number_of_rows_held():

@@ -21,15 +21,59 @@ BY_ID = {fault.id: fault for fault in FAULTS}
 SHOWN = {
     #                     policy        mechanism     logits
     "pos-restart": ("rWWWWW", "rrrrrr", "rWWWWW"),
+    "pos-skip-single": ("rrrrrr", "rWWWWW", "rWWWWW"),
+    "pos-wrong-axis": ("rWWWWW", "rrrrrr", "rWWWWW"),
+    "pos-hole": ("rWWWWWW", "rWWWWWW", "rWWWWWW"),
+    "pos-memo": ("rrWWWW", "rrrrrr", "rrWWWW"),
+    "pos-stale-prompt": ("rrWWWW", "rrrrrr", "rrWWWW"),
+    "pos-layer-counter": ("rrrrrr", "rWWWWW", "rWWWWW"),
+    "pos-captured-alias": ("rrrrrr", "WWWWWW", "WWWWWW"),
+    "pos-retained-rows": ("rrrWWW", "rrrrrr", "rrrWWW"),
+    "rope-on-read": ("rrrrrr", "rWWWWW", "rWWWWW"),
+    "rope-writeback-lost": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "mask-top-left": ("rrrrrr", "rWWWWW", "rWWWWW"),
+    "mask-own-block": ("rrrrrr", "rWWWWW", "rWWWWW"),
+    "mask-off-with-cache": ("rrrrrr", "WWWWWW", "WWWWWW"),
+    "mask-pads-open": ("rrrrrr", "WWWWWW", "WWWWWW"),
+    "mask-nan-row": ("rrrrrr", "WWWWWW", "WWWWWW"),
+    "pos-pad-mixed": ("rWWWWW", "rrrrrr", "rWWWWW"),
     "mask-unwritten": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "cap-early": ("rrrrrW", "rrrrrr", "rrrrr-"),
+    "cap-late": ("rrrrrrW", "rrrrrrW", "rrrrrrW"),
     "cap-counter-first": ("rrrrrrWWWW", "rrrrrrrrWW", "rrrrrr--WW"),
+    "cap-one-row-test": ("rrrrrWW", "rrrrrrr", "rrrrr--"),
+    "evict-newest": ("rrrWWW", "rrrrrr", "rrrWWW"),
+    "evict-off-by-one": ("rrWWWW", "rrrrrr", "rrWWWW"),
+    "evict-one-short": ("rWWWWW", "rrrrrr", "rWWWWW"),
+    "evict-never": ("rrWWWW", "rrrrrr", "rrrrrr"),
+    "evict-before-attend": ("rrrrrrr", "rWWWWWW", "rWWWWWW"),
+    "ring-start": ("rrrrrr", "rWWWWW", "rWWWWW"),
+    "ring-shuffle": ("rrrrrr", "rrWWWW", "rrrrrr"),
+    "sinks-lost": ("rrrWWW", "rrrrrr", "rrrWWW"),
     "store-row-zero": ("rrrrrr", "rWWWWW", "rWWWWW"),
     "store-alias-in": ("rrrrrr", "rrWWWW", "rrWWWW"),
+    "store-write-lost": ("rrrrrr", "WWWWWW", "WWWWWW"),
+    "store-first-lost": ("rrrrrr", "WWWWWW", "WWWWWW"),
+    "store-layers-share": ("rrrrrr", "rWWWWW", "rWWWWW"),
+    "store-double-append": ("rWWWWW", "rrWWWr", "rrWWW-"),
+    "store-grow-scramble": ("rrrrrr", "rrWWWW", "rrWWWW"),
+    "spec-no-rollback": ("rrWWW", "rrrWW", "rrrWW"),
+    "spec-short": ("rrWWW", "rrrWW", "rrrWW"),
+    "spec-reset": ("rrWWW", "rrrrr", "rrrWW"),
+    "prefix-last-twice": ("rrrWW", "rrrrr", "rrrWW"),
+    "quant-floor": ("rrrrrr", "WWWWWW", "WWWWWW"),
+    "quant-no-descale": ("rrrrrr", "WWWWWW", "WWWWWW"),
+    "store-stale-reset": ("rrrWW", "rrrrr", "rrrWW"),
     "store-uneven": ("rrWWW", "rrrWW", "rr-WW"),
+    "gqa-tile": ("rrrrrr", "WWWWWW", "WWWWWW"),
+    "gauge-lies": ("rrWWWW", "rrrrrr", "rrrrrr"),
 }
-CASES = [(fault_id, scheme) for fault_id in BY_ID for scheme in SCHEMES]
+RIGHT_LOGITS = {("store-stale-reset", "rope"), ("store-stale-reset", "alibi")}
+"""A shift that all tokens share is not seen in the logits where only distances count."""
+SHOWING = {fault.id: fault.schemes for fault in FAULTS}
+CASES = [(fault_id, scheme) for fault_id in BY_ID for scheme in SHOWING[fault_id]]
+SILENT_CASES = [(i, scheme) for i in BY_ID for scheme in SCHEMES if scheme not in SHOWING[i]]
+HIDING = {fault.id: fault.hides_in for fault in FAULTS if fault.hides_in is not None}
 _LETTER = {"right": "r", "wrong": "W", "rounding": "~", None: "-"}
 
 
@@ -41,7 +85,7 @@ def _shown(fault_id, scheme, **settings):
     return judged(scenario_spec(BY_ID[fault_id].shows_in, scheme, FaultUse(fault_id), **settings))
 
 
-def test_the_catalogue_holds_the_eight_faults():
+def test_every_fault_of_the_catalog_has_its_verdicts_in_the_table():
     assert set(BY_ID) == set(SHOWN)
     assert len(FAULTS) == len(BY_ID)
 
@@ -49,8 +93,19 @@ def test_the_catalogue_holds_the_eight_faults():
 @pytest.mark.parametrize(("fault_id", "scheme"), CASES)
 def test_a_fault_gives_each_step_the_verdicts_of_the_table(fault_id, scheme):
     run = _shown(fault_id, scheme)
-    found = _letters(run.policy), _letters(run.mechanism), _letters(run.logits)
-    assert found == SHOWN[fault_id]
+    policy, mechanism, logits = SHOWN[fault_id]
+    if (fault_id, scheme) in RIGHT_LOGITS:
+        logits = logits.replace("W", "r")
+    assert _letters(run.policy) == policy
+    assert _letters(run.mechanism) == mechanism
+    assert _letters(run.logits) == logits
+
+
+@pytest.mark.parametrize(("fault_id", "scheme"), SILENT_CASES)
+def test_a_fault_is_silent_in_the_schemes_that_it_does_not_name(fault_id, scheme):
+    run = _shown(fault_id, scheme)
+    assert run.wrong_steps == []
+    assert set(run.logits) <= {"right", None}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
@@ -71,9 +126,16 @@ def test_a_fault_shows_first_in_float32_where_it_does_in_float64(fault_id, schem
 def test_a_fault_shows_first_at_the_promised_step_and_field(fault_id, scheme):
     promise, run = BY_ID[fault_id].promise, _shown(fault_id, scheme)
     assert run.wrong_steps[0] == promise.step
-    difference = run.verdicts[promise.step].first_difference
-    assert difference.field == promise.field
-    assert (run.wrong_logits or [None])[0] == promise.first_wrong_logits
+    verdict = run.verdicts[promise.step]
+    assert verdict.first_difference.field == promise.field
+    assert verdict.first_difference.layer == promise.layer
+    standing = verdict.logits.standing if verdict.logits else None
+    names = {"policy": verdict.policy, "mechanism": verdict.mechanism, "logits": standing}
+    wrong = tuple(name for name, found in names.items() if found == "wrong")
+    has_logits = (fault_id, scheme) not in RIGHT_LOGITS
+    assert wrong == tuple(v for v in promise.verdicts if has_logits or v != "logits")
+    first_wrong = promise.first_wrong_logits if has_logits else None
+    assert (run.wrong_logits or [None])[0] == first_wrong
 
 
 @pytest.mark.parametrize(("fault_id", "scheme"), CASES)
@@ -82,15 +144,23 @@ def test_before_the_promised_step_nothing_differs(fault_id, scheme):
     assert [v.first_difference for v in run.verdicts[: promise.step]] == [None] * promise.step
 
 
-@pytest.mark.parametrize(("fault_id", "scheme"), CASES)
+def _hiding_cases():
+    """A fault that hides in another model does so by that model's scheme only."""
+    for fault_id, scenario in HIDING.items():
+        is_own = scenario.model == BY_ID[fault_id].shows_in.model
+        for scheme in SHOWING[fault_id] if is_own else ("learned",):
+            yield fault_id, scheme
+
+
+@pytest.mark.parametrize(("fault_id", "scheme"), [*_hiding_cases()])
 def test_a_fault_is_silent_where_it_hides(fault_id, scheme):
-    run = judged(scenario_spec(BY_ID[fault_id].hides_in, scheme, FaultUse(fault_id)))
+    run = judged(scenario_spec(HIDING[fault_id], scheme, FaultUse(fault_id)))
     assert run.wrong_steps == []
     assert set(run.logits) <= {"right", None}
     assert [verdict.first_difference for verdict in run.verdicts] == [None] * len(run.verdicts)
 
 
-@pytest.mark.parametrize(("fault_id", "scheme"), CASES)
+@pytest.mark.parametrize(("fault_id", "scheme"), [(i, s) for i in BY_ID for s in SCHEMES])
 def test_without_the_fault_its_scenario_is_right_at_every_step(fault_id, scheme):
     run = judged(scenario_spec(BY_ID[fault_id].shows_in, scheme))
     assert run.wrong_steps == []
@@ -99,13 +169,11 @@ def test_without_the_fault_its_scenario_is_right_at_every_step(fault_id, scheme)
 @pytest.mark.parametrize(
     ("fault_id", "outcomes"),
     [
-        ("pos-restart", [OK] * 6),
-        ("mask-top-left", [OK] * 6),
-        ("mask-unwritten", [OK] * 6),
         ("cap-early", [OK] * 5 + [Refused(1, 1)]),
+        ("cap-late", [OK] * 7),
+        ("cap-one-row-test", [OK] * 6 + [Refused(1, 0)]),
+        ("store-double-append", [OK] * 5 + [Refused(1, 0)]),
         ("cap-counter-first", [OK] * 6 + [Refused(1, 0), OK, OK, OK]),
-        ("store-row-zero", [OK] * 6),
-        ("store-alias-in", [OK] * 6),
         ("store-uneven", [OK] * 5),
     ],
 )
@@ -132,7 +200,7 @@ def test_a_fault_says_what_it_is(fault):
     assert re.fullmatch(r"[a-z]+(-[a-z]+)+", fault.id)
     assert fault.tier in {"A", "B"}
     assert fault.promise.field in FIELDS
-    for line in (fault.title, fault.symptom, fault.why_hidden, fault.repair):
+    for line in (fault.title, fault.symptom, fault.mechanism, fault.why_hidden, fault.repair):
         assert line
         assert "\n" not in line
     assert inspect.getdoc(getattr(fault.patch, fault.seam))

@@ -1,4 +1,4 @@
-"""The scenarios as people run them: with the trained model and the prompt as text."""
+"""The scenarios as people run them: with their own model and the prompt as text."""
 
 from dataclasses import replace
 from functools import cache
@@ -29,18 +29,20 @@ def test_the_prompt_of_a_scenario_has_seven_tokens(fault):
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
-def test_the_trained_model_shows_a_fault_as_promised(fault):
+def test_the_model_of_a_scenario_shows_its_fault_as_promised(fault):
     found = _run(fault.shows_in, FaultUse(fault.id))
     assert found.wrong_steps[0] == fault.promise.step
     assert found.verdicts[fault.promise.step].first_difference.field == fault.promise.field
     assert (found.wrong_logits or [None])[0] == fault.promise.first_wrong_logits
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
-def test_the_trained_model_is_right_where_a_fault_hides(fault):
+@pytest.mark.parametrize(
+    "fault", [fault for fault in FAULTS if fault.hides_in], ids=lambda fault: fault.id
+)
+def test_the_model_is_right_where_a_fault_hides(fault):
     assert _run(fault.hides_in, FaultUse(fault.id)).wrong_steps == []
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
-def test_the_trained_model_is_right_without_the_fault(fault):
+def test_the_model_of_a_scenario_is_right_without_the_fault(fault):
     assert _run(fault.shows_in).wrong_steps == []

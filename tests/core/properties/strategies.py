@@ -7,7 +7,17 @@ from core.errors import FaultError
 from core.faults.activation import activate
 from core.faults.catalog import COMBINATIONS, FAULTS
 from core.model.names import N_BYTE_TOKENS
-from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Request, Rollback, RunSpec
+from core.spec import (
+    Decode,
+    FaultUse,
+    NewPrompt,
+    Prefill,
+    Probe,
+    Request,
+    Rollback,
+    RunSpec,
+    Verify,
+)
 from tests.helpers.runs import RELATIVE_SCHEMES, SCHEMES
 
 POLICIES = ("refuse", "window", "reprefill", "sinks", "ranks")
@@ -36,6 +46,8 @@ def settings_of(draw: st.DrawFn) -> dict[str, object]:
         # A prompt that refuse would not take is one refusal: not all examples shall be that.
         "prompt_ids": draw(token_ids(1, draw(st.sampled_from([capacity, 20])))),
         "chunk": draw(st.none() | st.integers(1, 5)),
+        "growable": draw(st.booleans()),
+        "kv_dtype": None,
         "force_ids": draw(st.lists(st.none() | st.integers(0, 255), max_size=4).map(tuple)),
     }
 
@@ -44,6 +56,8 @@ def settings_of(draw: st.DrawFn) -> dict[str, object]:
 def plain_specs(draw: st.DrawFn, *dtypes: str) -> RunSpec:
     """A prompt, then decoding."""
     settings, dtype = draw(settings_of()), draw(st.sampled_from(dtypes))
+    if not settings["reassign_positions"]:
+        settings["kv_dtype"] = draw(st.sampled_from([None, "int8"]))
     return RunSpec(**settings, dtype=dtype, steps=draw(st.integers(0, 8)))
 
 
@@ -62,9 +76,23 @@ def mixed_specs(draw: st.DrawFn, *dtypes: str) -> RunSpec:
         kinds += [
             st.integers(1, 3).map(lambda n: Probe(n, n)),
             st.builds(Probe, st.integers(1, 3), st.integers(1, 3)),
+            verifications(),
         ]
+        if settings["chunk"] is None:
+            again = st.sampled_from([settings["prompt_ids"], settings["prompt_ids"][:2]])
+            other = st.builds(lambda a, b: a + b, again, token_ids(0, 3))
+            kinds.append(st.builds(NewPrompt, other, st.just(value=True)))
     rest = draw(st.lists(st.one_of(kinds), min_size=1, max_size=9))
-    return RunSpec(**settings, dtype=dtype, requests=(Prefill(settings["prompt_ids"]), *rest))
+    may_pad = settings["policy"] == "refuse" and settings["chunk"] is None
+    n_pad = draw(st.integers(0, 3)) if may_pad else 0
+    first = Prefill(settings["prompt_ids"], n_pad)
+    return RunSpec(**settings, dtype=dtype, requests=(first, *rest))
+
+
+def verifications() -> st.SearchStrategy[Verify]:
+    """One to four drafts, of which none, some or all are kept."""
+    drafts = token_ids(1, 4).flatmap(lambda ids: st.tuples(st.just(ids), st.integers(0, len(ids))))
+    return drafts.map(lambda pair: Verify(*pair))
 
 
 @st.composite

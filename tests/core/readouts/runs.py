@@ -5,6 +5,7 @@ from functools import cache
 
 from core.judge import Judge
 from core.model.loading import LoadedModel, load_model
+from core.readouts.run_history import RunHistory
 from core.readouts.run_view import RunView
 from core.record import StepRecord
 from core.selection import Selection
@@ -81,7 +82,17 @@ def _view(
     selection: Selection,
 ) -> RunView:
     text = _model(spec.model).tokenizer.token_text
-    return RunView(spec, run.model, tuple(run.records), verdicts, clean, text, selection)
+    return RunView(
+        spec=spec,
+        model=run.model,
+        records=tuple(run.records),
+        verdicts=verdicts,
+        clean=clean,
+        token_text=text,
+        selection=selection,
+        history=_history(spec),
+        clean_history=RunHistory(clean),
+    )
 
 
 @cache
@@ -92,6 +103,11 @@ def _model(name: str) -> LoadedModel:
 @cache
 def _run(spec: RunSpec) -> Trace:
     return Session(spec, _model(spec.model)).run()
+
+
+@cache
+def _history(spec: RunSpec) -> RunHistory:
+    return RunHistory(_run(spec).records)
 
 
 @cache

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -170,8 +172,33 @@ def test_a_column_of_a_token_that_was_not_read_then_still_names_it() -> None:
 
 def test_all_weight_on_slot_zero_is_told_as_one() -> None:
     readout = attention_readout(view_of(with_fault(PLAIN, "mask-top-left"), 1, layer=3, head=2))
-    assert readout.sentence.startswith("layer 3, head 2: ")
-    assert readout.sentence.endswith(" looks most at ‘W’ (token 0, slot 0): 1")
+    assert readout.sentence.startswith("all 16 heads: 1.000 on slot 0; head 2 of layer 3: ")
+    assert "‘W’ (token 0, slot 0) gets 1.000 from " in readout.sentence
+
+
+def test_heads_that_do_not_agree_are_not_told_as_one() -> None:
+    for spec in (PLAIN, with_fault(PLAIN, "mask-top-left", layers=(0, 1, 2))):
+        assert "all 16 heads" not in attention_readout(view_of(spec, 1)).sentence
+
+
+def test_the_only_row_there_is_is_no_agreement_of_heads() -> None:
+    one = replace(PLAIN, prompt_ids=(87,))
+    assert "all 16 heads" not in attention_readout(view_of(one, 0)).sentence
+
+
+def test_the_sentence_names_the_three_keys_with_most_weight() -> None:
+    view = view_of(PLAIN, 2, layer=1, head=3)
+    told = view.records[2].layers[1]
+    weights = told.weights[3, -1]
+    best = sorted(range(len(weights)), key=lambda place: -weights[place])[:3]
+    sentence = attention_readout(view).sentence
+    assert sentence.startswith("head 3 of layer 1: ‘")
+    keys = [
+        f"(token {told.row_token[place]}, slot {told.plan.view_slots[place]})" for place in best
+    ]
+    places = [sentence.find(key) for key in keys if weights[best[keys.index(key)]] >= 0.005]
+    assert -1 not in places
+    assert places == sorted(places)
 
 
 def test_a_refused_step_says_that_it_computed_nothing() -> None:

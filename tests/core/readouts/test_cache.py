@@ -110,8 +110,7 @@ def test_row_zero_holds_the_newest_token_and_says_so() -> None:
     assert readout.labels[7].is_token_wrong
     assert readout.missing == (0,)
     assert readout.sentence == (
-        "holds 8 of 12; slot 7 counted, but never written; slot 0 holds token 7, not token 0; "
-        "token 0 should be held"
+        "slot 0 holds token 7; token 0 gone; slot 7 counted, never written; holds 8 of 12"
     )
 
 
@@ -147,7 +146,8 @@ def test_two_slots_with_one_token_complain_of_its_position_once() -> None:
     spec = with_fault(PLAIN, "store-alias-in", "pos-restart")
     readout = cache_readout(view_of(spec, 2))
     assert [label.token_index for label in readout.labels[7:9]] == [8, 8]
-    assert readout.sentence.count("token 8 has position 0, should have 8") == 1
+    assert readout.sentence.count("is 0, expected 8") == 1
+    assert "position of slots 7, 8 is 0, expected 8" in readout.sentence
 
 
 def test_a_window_keeps_slots_positions_and_tokens_apart() -> None:
@@ -207,7 +207,38 @@ def test_a_length_that_moved_before_the_check_is_told_with_both_numbers() -> Non
     assert (readout.length, readout.expected_length, readout.capacity) == (13, 12, 12)
     assert readout.n_slots == 13
     assert readout.labels[12].row is None
-    assert "length is 13, should be 12" in readout.sentence
+    assert readout.sentence.startswith("refused, as it should be; but length 12 → 13 of 12; ")
+    assert "length is" not in readout.sentence
+
+
+@pytest.mark.parametrize(
+    ("spec", "step", "sentence"),
+    [
+        (PLAIN, 1, "holds 8 of 12"),
+        (WINDOW, 3, "holds 8 of 8; token 1 left"),
+        (FULL, 6, "refused, as it should be: needs 1, 0 free of 12; holds 12 of 12"),
+        (
+            with_fault(PLAIN, "pos-restart"),
+            1,
+            "position of slot 7 is 0, expected 7; holds 8 of 12",
+        ),
+        (
+            with_fault(FULL, "cap-early"),
+            5,
+            "refused: needs 1, 1 free of 12; should be accepted; token 11 should be held; "
+            "holds 11 of 12",
+        ),
+    ],
+)
+def test_the_sentence_says_what_is_wrong_before_what_is_held(
+    spec: RunSpec, step: int, sentence: str
+) -> None:
+    assert cache_readout(view_of(spec, step)).sentence == sentence
+
+
+def test_a_refusal_without_a_verdict_is_told_as_it_is() -> None:
+    sentence = cache_readout(pending_view_of(FULL, 6)).sentence
+    assert sentence == "refused: needs 1, 0 free of 12; holds 12 of 12"
 
 
 def test_a_stray_row_is_not_called_unwritten() -> None:
@@ -244,5 +275,5 @@ def test_no_stand_in_for_absent_leaves_the_readout() -> None:
         names = ("row", "token_index", "claimed_token_index", "position_id")
         for label in readout.labels:
             assert all(getattr(label, name) is None or getattr(label, name) >= 0 for name in names)
-        assert all(row.token_index.count(-1) == 0 for row in readout.rows)
+        assert all((row.token_index[row.token_index < 0] == -1).all() for row in readout.rows)
         assert all(isinstance(row.state, np.ndarray) for row in readout.rows)

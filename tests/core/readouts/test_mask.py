@@ -24,17 +24,31 @@ from tests.core.readouts.runs import (
 @pytest.mark.parametrize(
     ("spec", "step", "sentence"),
     [
-        (PLAIN, 0, "sees 7 of 7: tokens 0–6"),
-        (PLAIN, 1, "sees 8 of 8: tokens 0–7"),
-        (CHUNKED, 2, "sees 7 of 7: tokens 0–6"),
-        (WINDOW, 4, "sees 8 of 8: tokens 3–10"),
-        (SINKS, 4, "sees 8 of 8: tokens 0, 1, 5–10"),
-        # Where the policy renumbers, a token index is no position id.
+        (PLAIN, 0, "sees 7 of 7: positions 0–6"),
+        (PLAIN, 1, "sees 8 of 8: positions 0–7"),
+        (CHUNKED, 2, "sees 7 of 7: positions 0–6"),
+        (WINDOW, 4, "sees 8 of 8: positions 3–10"),
+        (SINKS, 4, "sees 8 of 8: positions 0, 1, 5–10"),
+        # Where the policy renumbers, or a fault does, a token index is no position id.
+        (with_fault(PLAIN, "pos-restart"), 1, "sees 8 of 8: tokens 0–7"),
         (RANKED, 4, "sees 8 of 8: tokens 0, 1, 5–10"),
         (REPREFILL, 4, "sees 8 of 8: tokens 3–10"),
-        (with_fault(PLAIN, "mask-top-left"), 0, "sees 7 of 7: tokens 0–6"),
-        (with_fault(PLAIN, "mask-top-left"), 1, "sees 1 of 8: token 0; blind to 1–7"),
-        (with_fault(PLAIN, "mask-top-left"), 4, "sees 1 of 11: token 0; blind to 1–10"),
+        (with_fault(PLAIN, "mask-top-left"), 0, "sees 7 of 7: positions 0–6"),
+        (
+            with_fault(PLAIN, "mask-top-left"),
+            1,
+            "sees 1 of 8: position 0; blind to 1–7; this is causal row 0, row 7 is right",
+        ),
+        (
+            with_fault(PLAIN, "mask-top-left", "pos-restart"),
+            1,
+            "sees 1 of 8: token 0; blind to 1–7; this is causal row 0, row 7 is right",
+        ),
+        (
+            with_fault(PLAIN, "mask-top-left"),
+            4,
+            "sees 1 of 11: position 0; blind to 1–10; this is causal row 0, row 10 is right",
+        ),
         (FULL, 6, "nothing was computed in this step, so no mask was used"),
         (ROLLED_BACK, 7, "nothing was computed in this step, so no mask was used"),
     ],
@@ -51,8 +65,22 @@ def test_rows_never_written_are_told_with_their_share_of_the_recorded_weight() -
     share = f"{100 * float(weights[7:].sum(dtype=np.float64)):.3g} %"
     assert mask_readout(view).sentence == (
         f"reads 12 rows, 7 written; {share} of the weight on rows never written (layer 1, head 2); "
-        "sees 7 of 7: tokens 0–6"
+        "sees 7 of 7: positions 0–6"
     )
+
+
+def test_the_weight_on_rows_never_written_fades_as_the_buffer_fills() -> None:
+    """The tenth row is written in step 3, the last one in step 5: nothing is said any more."""
+    spec = with_fault(FULL, "mask-unwritten")
+    said = [mask_readout(view_of(spec, step)).sentence for step in range(6)]
+    written = [f"reads 12 rows, {7 + step} written" in said[step] for step in range(6)]
+    assert written == [True] * 5 + [False]
+    assert "never written" not in said[5]
+
+
+def test_the_row_of_a_triangle_is_not_named_where_rows_without_a_token_are_seen() -> None:
+    for spec, step in ((with_fault(PLAIN, "mask-unwritten"), 0), (PROBED, 3)):
+        assert "causal row" not in mask_readout(view_of(spec, step)).sentence
 
 
 def test_a_row_of_no_token_is_told_apart_from_one_never_written() -> None:
@@ -97,7 +125,7 @@ def test_a_prefill_has_a_query_per_token_and_a_triangle() -> None:
 def test_a_selected_token_of_the_step_is_the_query_looked_at() -> None:
     readout = mask_readout(view_of(PLAIN, 0, token_index=2))
     assert readout.query == 2
-    assert readout.sentence == "sees 3 of 3: tokens 0–2"
+    assert readout.sentence == "sees 3 of 3: positions 0–2"
 
 
 def test_a_chunk_reads_the_rows_of_the_chunks_before_it() -> None:
@@ -127,7 +155,7 @@ def test_rows_of_a_probe_may_be_seen() -> None:
 
 def test_without_a_verdict_the_sentence_tells_only_what_was_seen() -> None:
     readout = mask_readout(pending_view_of(with_fault(PLAIN, "mask-top-left"), 1))
-    assert readout.sentence == "sees token 0; not judged yet"
+    assert readout.sentence == "sees position 0; not judged yet"
     assert not readout.is_judged.any()
     assert not readout.is_blind.any()
     assert readout.right_row is None
@@ -137,7 +165,7 @@ def test_layers_with_another_mask_are_not_named_alike() -> None:
     spec = with_fault(PLAIN, "mask-top-left", layers=(1, 3))
     assert mask_readout(view_of(spec, 1, layer=0)).layers_alike == (0, 2)
     assert mask_readout(view_of(spec, 1, layer=3)).layers_alike == (1, 3)
-    assert mask_readout(view_of(spec, 1, layer=0)).sentence == "sees 8 of 8: tokens 0–7"
+    assert mask_readout(view_of(spec, 1, layer=0)).sentence == "sees 8 of 8: positions 0–7"
 
 
 def test_tokens_that_were_never_computed_are_no_queries() -> None:

@@ -1,0 +1,162 @@
+"""The quiet line: what the mouse is over, what the cache saved, what the engine does."""
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QProgressBar,
+    QToolButton,
+    QWidget,
+)
+
+from app.elided_label import ElidedLabel
+from app.icons import icon
+from app.theme import Theme
+
+SHOW_AFTER_MS = 300
+PROGRESS_PX = 90
+GAP_PX = 12
+WORK_TIP = "Up to the step looked at; without a cache each step would read its text from the start"
+
+
+class StatusLine(QWidget):
+    """Quiet words; the progress is seen only while something takes long.
+
+    It lies in the status bar, or in a small window beside the menus.
+    """
+
+    stop_wanted = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        """Empty."""
+        super().__init__()
+        self._width_px: int | None = None
+        self._pointed = ElidedLabel()
+        self._pointed.setAccessibleName("Under the mouse")
+        self._work = QLabel()
+        self._work.setAccessibleName("Tokens computed")
+        self._engine = QLabel()
+        self._engine.setAccessibleName("Engine")
+        self._progress = _Progress(theme)
+        self._progress.stop.clicked.connect(self.stop_wanted)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(SHOW_AFTER_MS)
+        self._timer.timeout.connect(self._progress.show)
+        row = QHBoxLayout(self)
+        row.setSpacing(0)
+        row.addWidget(self._pointed, 1)
+        for widget in (self._progress, self._work, self._engine):
+            row.addWidget(widget)
+        for label in (self._pointed, self._work, self._engine):
+            label.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+        self.dress(theme)
+
+    @property
+    def pointed_words(self) -> str:
+        """What the mouse is over, in words."""
+        return self._pointed.full_text
+
+    @property
+    def work_words(self) -> str:
+        """How many tokens were computed."""
+        return self._work.text()
+
+    @property
+    def engine_words(self) -> str:
+        """What the engine is, or does."""
+        return self._engine.text()
+
+    @property
+    def is_progress_shown(self) -> bool:
+        """Whether it is seen that something takes long."""
+        return self._progress.isVisible()
+
+    def dress(self, theme: Theme) -> None:
+        """Show in another theme."""
+        layout = self.layout()
+        if layout is not None:
+            layout.setContentsMargins(theme.margin_px + 2, 0, theme.margin_px + 2, 0)
+        for label in (self._pointed, self._work, self._engine):
+            label.setFont(theme.sans(px=theme.small_px + 1))
+        self._work.setContentsMargins(theme.margin_px, 0, 3 * theme.margin_px, 0)
+        self._progress.dress(theme)
+
+    def set_width(self, width_px: int | None) -> None:
+        """Wish for a width; None: for what the words need."""
+        self._width_px = width_px
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """A bar of menus gives its corner this width, and asks for nothing else."""
+        needed = super().sizeHint()
+        return needed if self._width_px is None else QSize(self._width_px, needed.height())
+
+    def show_pointed(self, words: str) -> None:
+        """Say what the mouse is over."""
+        self._pointed.set_full_text(words)
+
+    def show_work(self, words: str) -> None:
+        """Say how many tokens were computed."""
+        self._work.setText(words)
+        self._work.setToolTip(WORK_TIP if words else "")
+
+    def show_engine(self, words: str) -> None:
+        """Say what the engine is, or does."""
+        self._engine.setText(words)
+
+    def show_busy(self, *, is_busy: bool) -> None:
+        """Show, after a moment, that steps are on their way."""
+        if not is_busy:
+            self._timer.stop()
+            self._progress.hide()
+        elif not self._timer.isActive() and self._progress.isHidden():
+            self._timer.start()
+
+
+def place(line: StatusLine, window: QMainWindow, *, is_low: bool) -> None:
+    """Put the line below the panels, or where there is little room beside the menus."""
+    below, menus = window.statusBar(), window.menuBar()
+    below.setSizeGripEnabled(False)
+    below.setAutoFillBackground(True)
+    below.setVisible(not is_low)
+    if is_low:
+        last = menus.actionGeometry(menus.actions()[-1])
+        line.set_width(window.width() - last.right() - GAP_PX)
+        menus.setCornerWidget(line)
+    elif line.parentWidget() is not below:
+        line.set_width(None)
+        below.addWidget(line, 1)
+    line.show()
+
+
+class _Progress(QWidget):
+    """How far it is cannot be known: something moves, and it can be stopped."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        self._bar = QProgressBar()
+        self._bar.setRange(0, 0)
+        self._bar.setTextVisible(False)
+        self._bar.setAccessibleName("Computing")
+        self.stop = QToolButton()
+        self.stop.setAutoRaise(True)
+        self.stop.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.stop.setToolTip("Stop computing after the step in progress  (Shift+F5)")
+        self.stop.setAccessibleName("Stop")
+        for widget in (QLabel("computing…"), self._bar, self.stop):
+            row.addWidget(widget)
+        self.hide()
+
+    def dress(self, theme: Theme) -> None:
+        self._bar.setFixedSize(theme.px(PROGRESS_PX), theme.px(10))
+        self.stop.setIcon(icon("close", theme))
+
+    @Slot()
+    def show(self) -> None:
+        super().show()

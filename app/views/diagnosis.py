@@ -1,0 +1,155 @@
+"""The strip above the timeline: the first difference of the run in words; a click goes there."""
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QEnterEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.theme import Theme
+from app.widgets import marks
+from core.readouts.first_difference import FirstDifferenceReadout
+from core.selection import Selection
+
+HEIGHT_PX = 22
+NAME = "First difference"
+_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
+_GO = "go there"
+
+
+class DiagnosisStrip(QWidget):
+    """Shows a `FirstDifferenceReadout` in one line; `selected` tells what a click goes to."""
+
+    selected = Signal(object)
+    pointed = Signal(object)
+
+    def __init__(self, theme: Theme) -> None:
+        """Empty until there is something to show."""
+        super().__init__()
+        self.theme = theme
+        self._readout: FirstDifferenceReadout | None = None
+        self._is_under_mouse = False
+        self.setFixedHeight(theme.px(HEIGHT_PX))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(NAME)
+
+    @property
+    def sentence(self) -> str:
+        """What is said, in full."""
+        return "" if self._readout is None else self._readout.sentence
+
+    def sizeHint(self) -> QSize:
+        """One line."""
+        return QSize(400, self.theme.px(HEIGHT_PX))
+
+    def show_readout(self, readout: FirstDifferenceReadout) -> None:
+        """Say it."""
+        self._take(readout)
+
+    @Slot(object)
+    def show_pointed(self, selection: Selection | None) -> None:
+        """Nothing here lights up."""
+
+    def clear(self) -> None:
+        """Say nothing."""
+        self._take(None)
+
+    def _take(self, readout: FirstDifferenceReadout | None) -> None:
+        self._readout = readout
+        self.setAccessibleDescription(self.sentence)
+        can_go = readout is not None and readout.target is not None
+        self.setToolTip(f"{self.sentence}\nClick to go there" if can_go else self.sentence)
+        shape = Qt.CursorShape.PointingHandCursor if can_go else Qt.CursorShape.ArrowCursor
+        self.setCursor(shape)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """A sign, the words, and where there is something to go to, a link at the end."""
+        theme, readout = self.theme, self._readout
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme.paper)
+        if readout is not None:
+            self._draw(painter, readout)
+        if self.hasFocus() and self.window().isActiveWindow():
+            marks.outline(painter, QRectF(self.rect()), theme.new, px=2)
+        painter.end()
+
+    def _draw(self, painter: QPainter, readout: FirstDifferenceReadout) -> None:
+        theme, height = self.theme, float(self.height())
+        sign, colour = _sign(readout, theme)
+        if readout.state == "wrong":
+            painter.fillRect(QRectF(0, 0, 3, height), theme.alarm)
+        left = theme.margin_px + 4.0
+        painter.setFont(theme.sans(is_bold=True))
+        painter.setPen(colour)
+        sign_px = painter.fontMetrics().horizontalAdvance("✕") + 8
+        painter.drawText(QRectF(left, 0, sign_px, height), Qt.AlignmentFlag.AlignVCenter, sign)
+        left += sign_px
+        title = f"{NAME}:" if readout.state == "wrong" else ""
+        if title:
+            painter.setFont(theme.sans())
+            width = painter.fontMetrics().horizontalAdvance(title) + 7
+            place = QRectF(left, 0, width, height)
+            marks.label(painter, place, title, theme.dim, Qt.AlignmentFlag.AlignLeft)
+            left += width
+        painter.setFont(theme.sans())
+        right = self.width() - theme.margin_px
+        words_px = painter.fontMetrics().horizontalAdvance(readout.sentence) + 6.0
+        link_px = painter.fontMetrics().horizontalAdvance(_GO) + 4.0
+        is_there = readout.step == readout.selection.step
+        has_link = readout.target is not None and not is_there
+        room = right - left - (link_px + 12 if has_link else 0)
+        place = QRectF(left, 0, min(words_px, room), height)
+        marks.label(painter, place, readout.sentence, theme.text, Qt.AlignmentFlag.AlignLeft)
+        if has_link:
+            self._draw_link(painter, QRectF(place.right() + 10, 0, link_px, height))
+
+    def _draw_link(self, painter: QPainter, place: QRectF) -> None:
+        marks.label(painter, place, _GO, self.theme.new, Qt.AlignmentFlag.AlignLeft)
+        if self._is_under_mouse:
+            y = place.center().y() + painter.fontMetrics().ascent() / 2 + 1
+            painter.setPen(QPen(self.theme.new, 1))
+            painter.drawLine(QPointF(place.left(), y), QPointF(place.right() - 4, y))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Go there."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._go()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter and Space go there too."""
+        if Qt.Key(event.key()) in _KEYS:
+            self._go()
+        else:
+            super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        """Space is not the window's while the keyboard is here."""
+        is_asked = event.type() == QEvent.Type.ShortcutOverride
+        if is_asked and isinstance(event, QKeyEvent) and Qt.Key(event.key()) in _KEYS:
+            event.accept()
+            return True
+        return super().event(event)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """The link is underlined; other views light up what it leads to."""
+        super().enterEvent(event)
+        self._is_under_mouse = True
+        self.pointed.emit(None if self._readout is None else self._readout.target)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """The mouse is elsewhere."""
+        super().leaveEvent(event)
+        self._is_under_mouse = False
+        self.pointed.emit(None)
+        self.update()
+
+    def _go(self) -> None:
+        if self._readout is not None and self._readout.target is not None:
+            self.selected.emit(self._readout.target)
+
+
+def _sign(readout: FirstDifferenceReadout, theme: Theme) -> tuple[str, QColor]:
+    if readout.state == "wrong":
+        return "✕", theme.alarm
+    return ("✓", theme.dim) if readout.state == "right" else ("…", theme.dim)

@@ -1,0 +1,281 @@
+"""The tensors of a step: their shapes, one of them in numbers, and the story of a slot."""
+
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QRect, QSignalBlocker, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetricsF, QPalette, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QSizePolicy,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.elided_label import ElidedLabel
+from app.theme import Theme, quiet_choice
+from app.widgets.tensor_image import TensorImage
+from app.widgets.tensor_table import TensorTable
+from app.widgets.tensor_words import statistics
+from core.readouts.inspector import InspectorReadout
+from core.readouts.tensor_sheet import TensorEntry, TensorSheet
+from core.selection import Selection
+
+BLANK = "shapes and numbers of the step appear here"
+FIRST_TENSOR = "q"
+_WAYS = (("Map", "Show the tensor as a heat map"), ("Table", "Show the tensor as a table"))
+_NAME_LETTERS = 9
+_ROW_PAD_PX = 2
+_STORY_SHARE = 0.28
+
+
+class InspectorView(QWidget):
+    """Shows an `InspectorReadout`. The tensor that was chosen stays chosen."""
+
+    selected = Signal(object)
+    pointed = Signal(object)
+
+    def __init__(self, theme: Theme) -> None:
+        """Empty until there is something to show."""
+        super().__init__()
+        self._theme = theme
+        self._readout: InspectorReadout | None = None
+        self._sheet: TensorSheet | None = None
+        self._tensor = FIRST_TENSOR
+        self.setAccessibleName("Inspector")
+        self._make_parts()
+        self._lay_out()
+        self.setFocusProxy(self._list)
+        self.clear()
+
+    @property
+    def sheet(self) -> TensorSheet | None:
+        """The tensor shown; None: none."""
+        return self._sheet
+
+    @property
+    def story(self) -> str:
+        """What is told of the slot looked at, in full."""
+        return "" if self._readout is None else self._readout.story
+
+    def show_readout(self, readout: InspectorReadout) -> None:
+        """Show the shapes, and the tensor that was chosen."""
+        self._readout = readout
+        self._fill_list()
+        has_tensors = bool(readout.tensors)
+        self._body.setVisible(has_tensors)
+        self._blank.setVisible(not has_tensors)
+        self._blank.setText(readout.why_none)
+        self.setAccessibleDescription(readout.sentence)
+        self._tell_story()
+        self._show_sheet()
+
+    @Slot(object)
+    def show_pointed(self, selection: Selection | None) -> None:
+        """Light up what the mouse is over, in whichever view; None: nothing."""
+        self._image.show_pointed(selection)
+
+    def clear(self) -> None:
+        """Show nothing, and say what will be here."""
+        self._readout = None
+        self._body.hide()
+        self._story.hide()
+        self._blank.setText(BLANK)
+        self._blank.show()
+        self.setAccessibleDescription(BLANK)
+        self._show_sheet()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The story takes as many lines as it needs, up to a share of the height."""
+        super().resizeEvent(event)
+        self._tell_story()
+
+    def _make_parts(self) -> None:
+        theme = self._theme
+        self._list = _ShapeList(theme)
+        self._list.currentRowChanged.connect(self._choose_row)
+        self._title, self._figures = ElidedLabel(), ElidedLabel()
+        self._title.setFont(theme.sans(px=theme.small_px))
+        self._figures.setFont(theme.mono(px=theme.small_px - 1))
+        for label in (self._title, self._figures):
+            label.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+        self._image = TensorImage(theme)
+        self._image.picked.connect(self.selected)
+        self._image.pointed.connect(self.pointed)
+        self._table = TensorTable(theme)
+        self._table.chosen.connect(self._choose_entry)
+        self._ways = QButtonGroup(self)
+        self._story = QLabel()
+        self._story.setFont(theme.sans(px=theme.small_px + 1))
+        self._story.setWordWrap(True)
+        self._story.setTextFormat(Qt.TextFormat.PlainText)
+        self._story.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._story.setContentsMargins(theme.margin_px, 2, theme.margin_px, 3)
+        self._story.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._story.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._story.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._blank = QLabel(BLANK)
+        self._blank.setWordWrap(True)
+        self._blank.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._blank.setContentsMargins(theme.margin_px, 0, theme.margin_px, 0)
+        self._blank.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setContentsMargins(self._theme.margin_px, 0, 2, 0)
+        head.setSpacing(0)
+        head.addWidget(self._title, 1)
+        for number, (name, tip) in enumerate(_WAYS):
+            button = QToolButton()
+            button.setText(name)
+            button.setToolTip(tip)
+            button.setAccessibleName(tip)
+            button.setCheckable(True)
+            button.setChecked(number == 0)
+            button.setAutoRaise(True)
+            button.setFont(self._theme.sans(px=self._theme.small_px))
+            button.setFixedHeight(self._theme.target_px)
+            self._ways.addButton(button, number)
+            head.addWidget(button)
+        self._pictures = QStackedWidget()
+        self._pictures.addWidget(self._image)
+        self._pictures.addWidget(self._table)
+        self._ways.idClicked.connect(self._show_way)
+        right = QVBoxLayout()
+        right.setContentsMargins(0, 0, 0, 0)
+        right.setSpacing(0)
+        right.addLayout(head)
+        right.addWidget(self._pictures, 1)
+        right.addWidget(self._figures)
+        self._figures.setContentsMargins(self._theme.margin_px, 0, 0, 2)
+        self._body = QWidget()
+        row = QHBoxLayout(self._body)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(1)
+        row.addWidget(self._list)
+        row.addLayout(right, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(1)
+        column.addWidget(self._body, 1)
+        column.addWidget(self._blank, 1)
+        column.addWidget(self._story)
+
+    def _fill_list(self) -> None:
+        readout = self._readout
+        if readout is None:
+            return
+        with QSignalBlocker(self._list):
+            self._list.show_entries(readout.tensors)
+            ids = [entry.id for entry in readout.tensors]
+            shown = self._tensor if self._tensor in ids else FIRST_TENSOR
+            self._list.setCurrentRow(ids.index(shown) if shown in ids else -1)
+
+    def _shown_tensor(self) -> str | None:
+        readout, row = self._readout, self._list.currentRow()
+        if readout is None or not 0 <= row < len(readout.tensors):
+            return None
+        return readout.tensors[row].id
+
+    @Slot(int)
+    def _choose_row(self, row: int) -> None:
+        self._tensor = self._shown_tensor() or self._tensor
+        self._show_sheet()
+
+    @Slot(int)
+    def _show_way(self, way: int) -> None:
+        self._pictures.setCurrentIndex(way)
+        self._show_sheet()
+
+    def _show_sheet(self) -> None:
+        """Convert the chosen tensor, and no other, for the picture in front."""
+        readout, tensor = self._readout, self._shown_tensor()
+        sheet = None if readout is None or tensor is None else readout.sheet(tensor)
+        self._sheet = sheet
+        is_table = self._pictures.currentIndex() == 1
+        selection = Selection() if readout is None else readout.selection
+        self._image.show_sheet(None if is_table else sheet, selection)
+        self._table.show_sheet(sheet if is_table else None)
+        self._title.set_full_text("" if sheet is None else sheet.title)
+        self._figures.set_full_text("" if sheet is None else statistics(sheet))
+
+    @Slot(int, int)
+    def _choose_entry(self, row: int, column: int) -> None:
+        sheet, readout = self._sheet, self._readout
+        if sheet is None or readout is None:
+            return
+        selection = readout.selection
+        chosen: dict[str, Any] = {}
+        for axis, place in ((sheet.rows, row), (sheet.columns, column)):
+            chosen |= axis.choose(selection, place)
+        if chosen:
+            chosen = {"slot": None, "position_id": None, **chosen}
+            self.selected.emit(replace(selection, **chosen))
+
+    def _tell_story(self) -> None:
+        """As many whole words as there are lines for; all of them in the tool tip."""
+        full = self.story
+        self._story.setVisible(bool(full))
+        if not full:
+            return
+        margins, metrics = self._story.contentsMargins(), self._story.fontMetrics()
+        width = max(1, self.width() - margins.left() - margins.right())
+        n_lines = max(1, int(self.height() * _STORY_SHARE / metrics.lineSpacing()))
+        most = n_lines * metrics.lineSpacing()
+
+        def needed(text: str) -> int:
+            box = QRect(0, 0, width, 0)
+            return metrics.boundingRect(box, Qt.TextFlag.TextWordWrap, text).height()
+
+        words, shown = full.split(" "), full
+        while len(words) > 1 and needed(shown) > most:
+            words.pop()
+            shown = " ".join(words) + " …"
+        self._story.setText(shown)
+        self._story.setToolTip("" if shown == full else full)
+        self._story.setFixedHeight(needed(shown) + margins.top() + margins.bottom())
+
+
+class _ShapeList(QListWidget):
+    """Names and shapes, one below the other, as wide as the widest."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._font = theme.mono(px=theme.small_px)
+        self._metrics = QFontMetricsF(self._font)
+        self.setFont(self._font)
+        self.setPalette(quiet_choice(theme))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setAccessibleName("Tensors of the step")
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setUniformItemSizes(True)
+        self.setViewportMargins(0, 2, 0, 0)
+
+    def show_entries(self, entries: tuple[TensorEntry, ...]) -> None:
+        """Show these; what is there already stays."""
+        texts = [f"{each.id:<{_NAME_LETTERS}}{list(each.shape)}" for each in entries]
+        if texts == [self.item(row).text() for row in range(self.count())]:
+            return
+        row_px = round(self._metrics.height()) + _ROW_PAD_PX
+        while self.count() > len(texts):
+            self.takeItem(self.count() - 1)
+        for row, (entry, text) in enumerate(zip(entries, texts, strict=True)):
+            item = self.item(row)
+            if item is None:
+                item = QListWidgetItem()
+                self.addItem(item)
+            item.setText(text)
+            item.setToolTip(f"{entry.id}: {entry.meaning}")
+            item.setSizeHint(QSize(0, row_px))
+        widest = max((self._metrics.horizontalAdvance(text) for text in texts), default=0)
+        self.setFixedWidth(round(widest) + 2 * self._theme.margin_px)

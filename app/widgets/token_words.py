@@ -1,0 +1,32 @@
+"""A token of the three rows in words."""
+
+from core.readouts.tokens import TokenCell
+
+
+def told(cell: TokenCell | None) -> str:
+    """A cell of the table."""
+    if cell is None:
+        return ""
+    source = "forced" if cell.is_forced else "" if cell.state == "read" else cell.state
+    wrong = "wrong" if cell.is_wrong else ""
+    notes = ", ".join(note for note in (source, wrong) if note)
+    return f"‘{cell.text}’" + (f" ({notes})" if notes else "")
+
+
+def tip_of(cell: TokenCell, *, is_right: bool) -> str:
+    """Its numbers in full; `is_right`: whether it stands in the row of right tokens."""
+    if cell.state == "pending":
+        return f"token {cell.token_index}\nthe verdict of step {cell.step} is pending"
+    if is_right:
+        how = f"right after step {cell.step}"
+    elif cell.state == "read":
+        how = f"read in step {cell.step}"
+    elif cell.state == "refused":
+        how = f"refused in step {cell.step}"
+    else:
+        how = f"chosen in step {cell.step}, not read yet"
+    source = "prompt" if cell.is_prompt else "forced" if cell.is_forced else ""
+    lines = [f"‘{cell.text}’ · id {cell.token_id}", f"token {cell.token_index}", how, source]
+    if cell.is_wrong:
+        lines.append("not the right token")
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,36 @@
+"""The newest old row leaves."""
+
+import numpy as np
+
+from core.engine.seams import Seams
+from core.engine.types import Ledger
+from core.faults.fault import Fault, Promise
+from core.faults.lacking import step_after_rows_left
+from core.faults.scenarios import WIDE_WINDOW, WINDOW
+
+
+def newest_leaves(ledger: Ledger, n_short: int, sinks: int) -> Ledger:
+    """Let the rows before the newest one go."""
+    if n_short == 0:
+        return ledger
+    n_held = len(ledger.token_index)
+    keep = np.ones(n_held, dtype=bool)
+    keep[max(0, n_held - 1 - n_short) : n_held - 1] = False
+    return ledger.only(keep)
+
+
+FAULT = Fault(
+    id="evict-newest",
+    title="The newest old row leaves",
+    symptom="the window never slides: tokens 0 to W - 2 stay for ever, beside the newest",
+    mechanism="wrong end of the queue",
+    tier="A",
+    patch=Seams(evict=newest_leaves),
+    shows_in=WINDOW,
+    promise=Promise(step=3, field="readable", first_wrong_logits=3, verdicts=("policy", "logits")),
+    hides_in=WIDE_WINDOW,
+    why_hidden="nothing has to leave",
+    repair="drop the smallest token index outside the sinks",
+    sources=("JaydenLyh/Reward-Forcing#5",),
+    lacks=step_after_rows_left,
+)

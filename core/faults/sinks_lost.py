@@ -1,0 +1,34 @@
+"""The sinks leave like any other row."""
+
+import numpy as np
+
+from core.engine.seams import Seams
+from core.engine.types import Ledger
+from core.faults.fault import Fault, Promise
+from core.faults.lacking import step_after_rows_left
+from core.faults.scenarios import SINKS, WIDE_SINKS
+
+
+def oldest_leaves(ledger: Ledger, n_short: int, sinks: int) -> Ledger:
+    """Let the oldest rows go, protected or not."""
+    return ledger.only(np.arange(len(ledger.slot)) >= n_short) if n_short else ledger
+
+
+FAULT = Fault(
+    id="sinks-lost",
+    title="The sinks are evicted like any other row",
+    symptom="the columns of the first tokens vanish once the window is full",
+    mechanism="protected range not honoured after the wrap",
+    tier="B",
+    patch=Seams(evict=oldest_leaves),
+    shows_in=SINKS,
+    promise=Promise(step=3, field="readable", first_wrong_logits=3, verdicts=("policy", "logits")),
+    hides_in=WIDE_SINKS,
+    why_hidden="nothing has to leave",
+    repair="evict from index S on",
+    sources=(
+        "vllm-project/vllm#1304",
+        "JaydenLyh/Reward-Forcing#5",
+    ),
+    lacks=step_after_rows_left,
+)

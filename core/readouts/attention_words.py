@@ -1,0 +1,88 @@
+"""Where attention goes, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.readouts.attention_keys import KeyLabel
+from core.record import StepRecord
+from core.selection import Selection
+
+if TYPE_CHECKING:
+    from core.readouts.attention import HeadGrid
+
+_MOST_KEYS = 3
+_LEAST_WEIGHT, _NEARLY_ALL = 0.005, 0.995
+ALL_FROM = 0.9995
+"""From here a weight reads 1.000."""
+
+
+def attention_sentence(
+    record: StepRecord,
+    grid: HeadGrid,
+    selection: Selection,
+    text: Mapping[int, str],
+) -> str:
+    """What the newest query looks at, first where all heads agree, then in the head looked at."""
+    if not record.is_computed:
+        earlier = "; what is shown was computed before" if grid.n_rows else ""
+        return f"nothing was computed in this step{earlier}"
+    return "; ".join([*_all_heads(record), _one_head(record, grid, selection, text)])
+
+
+def slot_of_all_heads(record: StepRecord) -> int | None:
+    """The slot to which every head of every layer gives all weight of the newest query; or None.
+
+    None also where that query could read one row only: it has no choice.
+    """
+    slots: set[int] = set()
+    for told in record.layers:
+        newest = told.weights[:, -1]
+        if newest.shape[-1] < 2 or not (newest.max(axis=-1) >= ALL_FROM).all():
+            return None
+        slots.update(told.plan.view_slots[newest.argmax(axis=-1)].tolist())
+        if len(slots) > 1:
+            return None
+    return slots.pop() if slots else None
+
+
+def _all_heads(record: StepRecord) -> Iterator[str]:
+    slot = slot_of_all_heads(record)
+    if slot is not None:
+        n_heads = sum(len(told.weights) for told in record.layers)
+        yield f"all {n_heads} heads: 1.000 on slot {slot}"
+
+
+def _one_head(
+    record: StepRecord, grid: HeadGrid, selection: Selection, text: Mapping[int, str]
+) -> str:
+    where = f"head {selection.head} of layer {selection.layer}"
+    token = record.token_index[-1]
+    query = f"‘{text[token]}’ (token {token})"
+    weights = grid.newest_weights
+    if np.isnan(weights).any():
+        return f"{where}: weights of {query} that are not a number"
+    best: Sequence[int] = np.argsort(-weights, kind="stable")[:_MOST_KEYS].tolist()
+    first, *others = best
+    words = [f"{_key_words(grid.key(-1, first))} gets {_number(weights[first])} from {query}"]
+    words.extend(
+        f"{_key_words(grid.key(-1, column))} {_number(weights[column])}"
+        for column in others
+        if weights[column] >= _LEAST_WEIGHT
+    )
+    return f"{where}: {', '.join(words)}"
+
+
+def _key_words(key: KeyLabel) -> str:
+    if key.token_index is not None:
+        return f"‘{key.text}’ (token {key.token_index}, slot {key.slot})"
+    what = "never written" if key.is_unwritten else "a row of no token"
+    return f"slot {key.slot} ({what})"
+
+
+def _number(weight: float) -> str:
+    """A weight with two digits, or three decimals where two would round it up to 1."""
+    return f"{weight:.3f}" if weight >= _NEARLY_ALL else f"{weight:.2g}"

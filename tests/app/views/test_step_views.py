@@ -1,0 +1,461 @@
+"""Spread, timeline, next token, tokens and the strip: what they draw, and what they answer."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QApplication, QTableView, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.theme import DARK, LIGHT, Theme
+from app.views.diagnosis import DiagnosisStrip
+from app.views.next_token import NextTokenView
+from app.views.spread import SpreadView
+from app.views.timeline import TimelineView
+from app.views.tokens import TokensView
+from app.widgets.canvas import Canvas
+from app.widgets.decades import amount, code, contrast, heat
+from app.widgets.slot_ruler import SlotRuler
+from app.widgets.step_ruler import StepRuler
+from core.readouts.first_difference import first_difference_readout
+from core.readouts.next_token import next_token_readout
+from core.readouts.run_view import RunView
+from core.readouts.spread import SpreadCell, SpreadColumn, spread_readout
+from core.readouts.timeline import timeline_readout
+from core.readouts.tokens import TokenCell, TokenRow, tokens_readout
+from core.selection import Selection
+from tests.core.readouts.runs import (
+    CHUNKED,
+    FORCED,
+    FULL,
+    LONG,
+    NEW_TEXT,
+    PLAIN,
+    PROBED,
+    ROLLED_BACK,
+    UNEVEN,
+    WINDOW,
+    pending_view_of,
+    view_of,
+    with_fault,
+)
+
+PARTS: dict[str, tuple[Callable[[Theme], Any], Callable[[RunView], Any]]] = {
+    "spread": (SpreadView, spread_readout),
+    "timeline": (TimelineView, timeline_readout),
+    "next token": (NextTokenView, next_token_readout),
+    "tokens": (TokensView, tokens_readout),
+    "first difference": (DiagnosisStrip, first_difference_readout),
+}
+CASES = {
+    "first step": (PLAIN, 0),
+    "decode": (PLAIN, 3),
+    "chunk": (CHUNKED, 1),
+    "forced": (FORCED, 1),
+    "long prompt": (LONG, 0),
+    "refused": (FULL, 6),
+    "rollback": (ROLLED_BACK, 7),
+    "new prompt": (NEW_TEXT, 2),
+    "probe": (PROBED, 2),
+    "window": (WINDOW, 4),
+    "pos-restart": (with_fault(PLAIN, "pos-restart"), 2),
+    "mask-unwritten": (with_fault(PLAIN, "mask-unwritten"), 0),
+    "store-row-zero": (with_fault(PLAIN, "store-row-zero"), 2),
+    "cap-early": (with_fault(FULL, "cap-early"), 5),
+    "cap-counter-first": (with_fault(FULL, "cap-counter-first"), 6),
+    "store-uneven": (with_fault(UNEVEN, "store-uneven"), 3),
+}
+SIZES = ((264, 60), (640, 130), (1280, 300))
+FAULTY = view_of(*CASES["pos-restart"])
+N_STEPS = len(FAULTY.records)
+MakeView = Callable[..., Any]
+
+
+@pytest.fixture
+def shown(qtbot: QtBot) -> Iterator[MakeView]:
+    """A part, shown at a size with the readout of a view; it lives as long as the test."""
+    alive: list[QWidget] = []
+
+    def make(
+        part: str, view: RunView | None, size: tuple[int, int] = (1000, 200), theme: Theme = LIGHT
+    ) -> Any:
+        build, readout_of = PARTS[part]
+        widget = build(theme)
+        alive.append(widget)
+        qtbot.addWidget(widget)
+        widget.resize(*size)
+        if view is not None:
+            widget.show_readout(readout_of(view))
+        widget.show()
+        return widget
+
+    yield make
+    alive.clear()
+
+
+def canvas_of(widget: QWidget) -> Canvas:
+    (canvas,) = widget.findChildren(Canvas)
+    return canvas
+
+
+def picture(widget: QWidget) -> QImage:
+    return widget.grab().toImage()
+
+
+def colours(image: QImage) -> set[int]:
+    kept = image.convertToFormat(QImage.Format.Format_RGB32)  # alive as long as its pixels are
+    return set(np.unique(np.frombuffer(kept.constBits(), np.uint32)).tolist())
+
+
+def has_alarm(image: QImage, theme: Theme) -> bool:
+    """Whether the hue that means wrong is anywhere, also where a letter's edge mixed it."""
+    hue = theme.alarm.hue()
+    found = (QColor(pixel) for pixel in colours(image))
+    return any(c.saturation() > 120 and abs(c.hue() - hue) < 12 for c in found)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_paints_each_kind_of_step_at_three_sizes(
+    shown: MakeView, part: str, case: str
+) -> None:
+    for size in SIZES:
+        for theme in (LIGHT, DARK):
+            image = picture(shown(part, view_of(*CASES[case]), size, theme))
+            assert len(colours(image)) > 2
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("part", ["spread", "timeline", "first difference"])
+def test_what_is_wrong_is_painted_in_alarm_and_nothing_else_is(
+    shown: MakeView, part: str, theme: Theme
+) -> None:
+    wrong, right = view_of(*CASES["pos-restart"]), view_of(*CASES["decode"])
+    size = (330, 200) if part == "next token" else (1000, 26 if "first" in part else 200)
+    assert has_alarm(picture(shown(part, wrong, size, theme)), theme)
+    legend = part == "spread"  # it shows what the colours mean
+    assert has_alarm(picture(shown(part, right, size, theme)), theme) == legend
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_is_said_is_also_told_to_a_screen_reader(shown: MakeView, part: str) -> None:
+    widget = shown(part, FAULTY)
+    sentence = PARTS[part][1](FAULTY).sentence
+    assert widget.accessibleName().lower() == part
+    assert widget.accessibleDescription() == sentence
+    assert widget.sentence == sentence
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_grey_scale_picture_still_has_several_tones(shown: MakeView, part: str) -> None:
+    tones = {QColor(pixel).lightness() // 16 for pixel in colours(picture(shown(part, FAULTY)))}
+    assert len(tones) >= 3
+
+
+# Steps
+
+
+def middle(step: int, n_steps: int = N_STEPS, width: int = 1000) -> int:
+    return int(StepRuler.of(LIGHT, width, n_steps).middle(step))
+
+
+def test_a_step_stands_at_the_same_place_in_timeline_and_spread(shown: MakeView) -> None:
+    for step in range(N_STEPS):
+        for part in ("timeline", "spread"):
+            found = canvas_of(shown(part, FAULTY)).hit(QPointF(middle(step), 40))
+            assert found is not None
+            assert found.selection is not None
+            assert found.selection.step == step
+
+
+@pytest.mark.parametrize("n_steps", [1, 7, 200, 2000])
+def test_every_step_is_in_exactly_one_drawn_column(n_steps: int) -> None:
+    ruler = StepRuler.of(LIGHT, 1100, n_steps)
+    lefts, width, starts = ruler.pools()
+    drawn = [ruler.steps_at(left + width / 2) for left in lefts]
+    assert [step for steps in drawn for step in steps] == list(range(n_steps))
+    assert [steps.start for steps in drawn] == starts
+    assert lefts[0] == ruler.gutter_px
+    assert lefts[-1] + width <= 1100
+
+
+def test_a_click_in_the_spread_goes_to_the_step_and_its_layer(
+    qtbot: QtBot, shown: MakeView
+) -> None:
+    widget = shown("spread", FAULTY, (1000, 240))
+    canvas = canvas_of(widget)
+    with qtbot.waitSignal(widget.selected) as signal:
+        # Nine rows of 20 pixels from the third on: row 6 is layer 2.
+        qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=QPoint(middle(4), 3 + 6 * 20 + 9))
+    assert signal.args == [Selection(step=4, layer=2)]
+
+
+def test_dragging_along_the_timeline_goes_from_step_to_step(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("timeline", FAULTY)
+    canvas = canvas_of(widget)
+    chosen: list[int] = []
+    widget.selected.connect(lambda selection: chosen.append(selection.step))
+    qtbot.mousePress(canvas, Qt.MouseButton.LeftButton, pos=QPoint(middle(1), 40))
+    for step in (3, 4):
+        qtbot.mouseMove(canvas, QPoint(middle(step), 40))
+    qtbot.mouseMove(canvas, QPoint(995, 40))
+    qtbot.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=QPoint(995, 40))
+    assert chosen == [1, 3, 4, 5]
+
+
+def test_keys_move_along_the_timeline(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("timeline", view_of(*CASES["pos-restart"]))
+    for key, step in ((Qt.Key.Key_Right, 3), (Qt.Key.Key_Left, 1)):
+        with qtbot.waitSignal(widget.selected) as signal:
+            qtbot.keyClick(canvas_of(widget), key)
+        assert signal.args == [Selection(step=step)]
+
+
+def test_keys_move_through_the_cells_of_the_spread_and_enter_goes_there(
+    qtbot: QtBot, shown: MakeView
+) -> None:
+    widget = shown("spread", FAULTY)
+    canvas = canvas_of(widget)
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down):
+        qtbot.keyClick(canvas, key)
+    # The first key points at the first wrong stage of step 2; then step 3, one stage further.
+    assert "step 3 · slots" in canvas.accessibleDescription()
+    with qtbot.waitSignal(widget.selected) as signal:
+        qtbot.keyClick(canvas, Qt.Key.Key_Return)
+    assert signal.args == [Selection(step=3)]
+
+
+@pytest.mark.parametrize("part", ["spread", "timeline", "tokens", "next token"])
+def test_the_key_t_opens_the_same_data_as_a_table(qtbot: QtBot, shown: MakeView, part: str) -> None:
+    widget = shown(part, FAULTY)
+    qtbot.keyClick(canvas_of(widget), Qt.Key.Key_T)
+    (table,) = widget.findChildren(QTableView)
+    qtbot.waitUntil(table.isVisible)
+    model = table.model()
+    cells = [
+        str(model.index(row, column).data())
+        for row in range(model.rowCount())
+        for column in range(model.columnCount())
+    ]
+    wanted = {
+        "spread": "wrong",
+        "timeline": "position ids",
+        "tokens": f"‘{FAULTY.token_text(FAULTY.spec.prompt_ids[0])}’",
+        "next token": "the right choice",
+    }
+    assert any(wanted[part] in cell for cell in cells)
+
+
+def test_only_the_mark_of_the_step_changes_when_another_one_is_looked_at(shown: MakeView) -> None:
+    """The picture below is kept; it is the same as one drawn anew."""
+    for part in ("timeline", "spread"):
+        moved = shown(part, FAULTY)
+        picture(moved)
+        there = replace(FAULTY, selection=replace(FAULTY.selection, step=4))
+        moved.show_readout(PARTS[part][1](there))
+        assert canvas_of(moved).grab().toImage() == canvas_of(shown(part, there)).grab().toImage()
+
+
+# Spread
+
+
+def test_inside_the_band_is_paper_and_beyond_it_more_alarm_with_each_decade() -> None:
+    for theme in (LIGHT, DARK):
+        assert heat(theme, SpreadCell("right")) == theme.paper
+        cells = [SpreadCell("wrong", float(decades)) for decades in range(8)]
+        gaps = [contrast(theme.paper, heat(theme, cell)) for cell in cells]
+        assert gaps == sorted(gaps)
+        assert gaps[0] > 1.1
+        assert heat(theme, cells[6]) == heat(theme, SpreadCell("wrong")) == theme.alarm
+
+
+@pytest.mark.parametrize(
+    ("cell", "sign"),
+    [
+        (SpreadCell("wrong"), "✕"),
+        (SpreadCell("wrong", 4.2), "10⁴"),
+        (SpreadCell("wrong", 0.1), "✕"),
+        (SpreadCell("wrong", 12.0), "10¹²"),
+        (SpreadCell("wrong", float("inf")), "N"),
+    ],
+)
+def test_a_wrong_cell_says_how_far_it_is_off(cell: SpreadCell, sign: str) -> None:
+    assert amount(cell) == sign
+
+
+def test_of_cells_in_one_pixel_the_worst_is_shown() -> None:
+    order = [
+        SpreadCell("nothing"),
+        SpreadCell("right"),
+        SpreadCell("not kept"),
+        SpreadCell("rounding"),
+        SpreadCell("pending"),
+        SpreadCell("wrong", 0.0),
+        SpreadCell("wrong", 3.0),
+        SpreadCell("wrong"),
+    ]
+    codes = [code(cell) for cell in order]
+    assert codes == sorted(set(codes))
+
+
+def long_spread(n_steps: int, wrong: tuple[int, ...]) -> Any:
+    """A right run of many steps in which only some are wrong, at the mask."""
+    base = spread_readout(view_of(PLAIN, 0))
+    right = base.columns[1].cells
+    bad = (*right[:3], SpreadCell("wrong"), *right[4:])
+    columns = tuple(
+        SpreadColumn(step, "decode", bad if step in wrong else right) for step in range(n_steps)
+    )
+    first = (wrong[0], 3) if wrong else None
+    return replace(base, columns=columns, first_wrong=first)
+
+
+def test_one_wrong_step_among_two_thousand_is_seen_and_clicked(
+    qtbot: QtBot, shown: MakeView
+) -> None:
+    widget = shown("spread", None, (1100, 200))
+    widget.show_readout(long_spread(2000, (1234,)))
+    canvas = canvas_of(widget)
+    ruler = StepRuler.of(LIGHT, 1100, 2000)
+    at = QPoint(int(ruler.middle(1234)), 3 + 3 * 20 + 8)
+    strip = canvas.grab().toImage().copy(at.x() - 1, at.y(), 3, 1)
+    assert LIGHT.alarm.rgb() in colours(strip)
+    with qtbot.waitSignal(widget.selected) as signal:
+        qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=at)
+    assert signal.args == [Selection(step=1234)]
+
+
+def test_pending_steps_are_hatched_and_look_like_no_right_ones(shown: MakeView) -> None:
+    pending, right = pending_view_of(PLAIN, 0), view_of(PLAIN, 0)
+    x = middle(3)
+    cells = [
+        colours(canvas_of(shown("spread", view)).grab().toImage().copy(x - 8, 6, 16, 10))
+        for view in (pending, right)
+    ]
+    assert cells[1] == {LIGHT.paper.rgb()}
+    assert len(cells[0]) > 1
+
+
+# The strip
+
+
+def test_a_click_on_the_strip_goes_to_the_first_difference(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("first difference", FAULTY, (1000, 26))
+    for act in (
+        lambda: qtbot.mouseClick(widget, Qt.MouseButton.LeftButton),
+        lambda: qtbot.keyClick(widget, Qt.Key.Key_Return),
+    ):
+        with qtbot.waitSignal(widget.selected) as signal:
+            act()
+        assert signal.args == [Selection(step=1, token_index=7)]
+
+
+def test_a_right_run_has_nowhere_to_go(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("first difference", view_of(PLAIN, 2), (1000, 26))
+    with qtbot.assertNotEmitted(widget.selected):
+        qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
+    widget.clear()
+    assert widget.sentence == ""
+
+
+# Next token
+
+
+def test_a_double_click_on_a_token_asks_for_it(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("next token", FAULTY, (330, 220))
+    rows = next_token_readout(FAULTY).rows
+    canvas = canvas_of(widget)
+    assert "double-click" not in str(canvas.hit(QPointF(100, 40)))
+    widget.offer_forcing()
+    assert "double-click" in str(canvas.hit(QPointF(100, 40)))
+    with qtbot.waitSignal(widget.forced) as signal:
+        qtbot.mouseDClick(canvas, Qt.MouseButton.LeftButton, pos=QPoint(100, 24))
+    assert signal.args == [rows[0].token_id]
+
+
+def test_where_room_is_short_the_choices_stay_in_sight(shown: MakeView) -> None:
+    view = view_of(with_fault(FORCED, "mask-top-left"), 1)
+    widget = shown("next token", view, (330, 92))
+    canvas = canvas_of(widget)
+    tips = {hit.tip for y in range(canvas.height()) if (hit := canvas.hit(QPointF(60, y)))}
+    for role in ("the engine's choice", "the right choice", "read next: forced"):
+        assert any(role in tip for tip in tips)
+
+
+# Tokens
+
+
+def long_tokens(n_columns: int, step: int) -> tuple[Any, list[int]]:
+    """A text of many tokens, and the columns that somebody looked at."""
+    asked: list[int] = []
+
+    def make(column: int) -> TokenCell:
+        asked.append(column)
+        return TokenCell(column, 1, f"t{column}", "read", False, False, column, False)
+
+    base = tokens_readout(view_of(PLAIN, 2))
+    row, none = TokenRow(n_columns, make), TokenRow(0, lambda column: None)
+    selection = replace(base.selection, step=step)
+    readout = replace(
+        base, step=step, n_columns=n_columns, run=row, right=none, clean=none, selection=selection
+    )
+    return readout, asked
+
+
+def test_of_two_thousand_tokens_only_those_in_sight_are_made(shown: MakeView) -> None:
+    widget = shown("tokens", None, (900, 110))
+    readout, asked = long_tokens(2000, 1993)
+    widget.show_readout(readout)
+    picture(widget)
+    assert 1999 in asked
+    assert min(asked) > 1900
+
+
+def test_tokens_scroll_with_the_step_and_back_with_the_keys(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("tokens", None, (900, 110))
+    canvas = canvas_of(widget)
+    for n in (400, 200):
+        readout, _ = long_tokens(n, n)
+        widget.show_readout(readout)
+        right = [canvas.hit(QPointF(x, 30)) for x in range(600, 900, 5)]
+        tokens = [hit.selection.token_index for hit in right if hit and hit.selection]
+        assert tokens[-1] == n - 1
+    for _ in range(60):
+        qtbot.keyClick(canvas, Qt.Key.Key_Left)
+    assert canvas.accessibleDescription().startswith("‘t140’")
+    left = canvas.hit(QPointF(SlotRuler(900, 1).gutter_px + 3, 30))
+    assert left is not None
+    assert left.selection is not None
+    assert left.selection.token_index is not None
+    assert left.selection.token_index <= 140
+
+
+def test_a_token_that_another_view_points_at_lights_up(shown: MakeView) -> None:
+    widget = shown("tokens", view_of(PLAIN, 2))
+    canvas = canvas_of(widget)
+    before = canvas.grab().toImage()
+    widget.show_pointed(Selection(step=2, token_index=3))
+    assert canvas.grab().toImage() != before
+    widget.show_pointed(None)
+    assert canvas.grab().toImage() == before
+
+
+def test_escape_lets_the_chosen_token_go(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("tokens", view_of(PLAIN, 2, token_index=3))
+    with qtbot.waitSignal(widget.selected) as signal:
+        qtbot.keyClick(canvas_of(widget), Qt.Key.Key_Escape)
+    assert signal.args == [Selection(step=2)]
+
+
+def test_the_clean_run_says_that_it_is_an_illustration(shown: MakeView) -> None:
+    """Its row differs from one without the note, also where the text fills the row."""
+    for width in (1000, 420):
+        widget = shown("tokens", FAULTY, (width, 110))
+        image = canvas_of(widget).grab().toImage()
+        row = image.copy(width - 80, image.height() - 30, 80, 24)
+        assert len(colours(row)) > 2 or width == 1000
+    QApplication.processEvents()

@@ -1,0 +1,119 @@
+from dataclasses import replace
+
+import pytest
+
+from core.readouts.first_difference import first_difference_readout
+from core.selection import Selection
+from core.spec import RunSpec
+from core.verdict import Difference
+from tests.core.readouts.runs import (
+    FULL,
+    PLAIN,
+    UNEVEN,
+    pending_view_of,
+    view_of,
+    with_fault,
+)
+
+CASES = {
+    "pos-restart": (
+        PLAIN,
+        "step 1: position ids: token 7 was given position id 0, expected 7",
+        Selection(step=1, token_index=7),
+    ),
+    "mask-top-left": (
+        PLAIN,
+        "step 1: mask, layer 0: token 7 sees token 0, expected 0–7",
+        Selection(step=1),
+    ),
+    "mask-unwritten": (
+        PLAIN,
+        "step 0: mask, layer 0: token 0 sees token 0 and 5 rows of no token, expected 0",
+        Selection(step=0),
+    ),
+    "store-row-zero": (
+        PLAIN,
+        "step 1: keys, layer 0, head 0: slot 0 stands for token 0 and holds the row of token 7; "
+        "1 more row likewise",
+        Selection(step=1, slot=0, token_index=7),
+    ),
+    "cap-early": (
+        FULL,
+        "step 5: refused: needs 1, 1 free of 12; should be accepted",
+        Selection(step=5),
+    ),
+    "cap-counter-first": (
+        FULL,
+        "step 6: refused, as it should be; but length 13 of 12, expected 12",
+        Selection(step=6),
+    ),
+    "store-uneven": (
+        UNEVEN,
+        "step 2: accepted; should be refused: needs 2, 4 free of 12",
+        Selection(step=2),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", CASES)
+def test_the_first_difference_is_told_with_its_numbers(fault: str) -> None:
+    spec, sentence, target = CASES[fault]
+    readout = first_difference_readout(view_of(with_fault(spec, fault), 0))
+    assert (readout.state, readout.step) == ("wrong", target.step)
+    assert readout.sentence == sentence
+    assert readout.target == target
+
+
+def test_a_difference_in_one_layer_leads_to_that_layer() -> None:
+    view = view_of(with_fault(PLAIN, "store-row-zero", layers=(2,)), 0)
+    readout = first_difference_readout(view)
+    assert readout.target == Selection(step=1, layer=2, slot=0, token_index=7)
+    assert readout.sentence.startswith("step 1: keys, layer 2, head 0: slot 0 stands for token 0")
+
+
+def words_of(spec: RunSpec, difference: Difference) -> str:
+    view = view_of(spec, 0)
+    wrong = replace(view.verdicts[1], mechanism="wrong", first_difference=difference)
+    return first_difference_readout(replace(view, verdicts={**view.verdicts, 1: wrong})).sentence
+
+
+def test_a_difference_of_a_tensor_is_told_with_layer_head_and_largest_error() -> None:
+    assert words_of(PLAIN, Difference(1, 3, "scores", 2.5, 0.00012)) == (
+        "step 1: scores, layer 1, head 3: the attention scores are off by 2.5 (equal up to 0.00012)"
+    )
+    assert words_of(PLAIN, Difference(1, None, "residual", float("nan"), 0.5)) == (
+        "step 1: residual, layer 1: the output of the layer is not finite (equal up to 0.5)"
+    )
+    assert words_of(PLAIN, Difference(1, 0, "keys", 3.0, 0.5)) == (
+        "step 1: keys, layer 1, head 0: the keys read are off by 3 (equal up to 0.5)"
+    )
+
+
+def test_a_difference_that_has_no_number_is_still_told() -> None:
+    assert words_of(PLAIN, Difference(0, 1, "weights")) == (
+        "step 1: weights, layer 0, head 1: the attention weights are off"
+    )
+
+
+def test_a_right_run_says_how_many_steps_were_judged() -> None:
+    readout = first_difference_readout(view_of(PLAIN, 2))
+    assert (readout.state, readout.step, readout.target) == ("right", None, None)
+    assert readout.sentence == "nothing is wrong in 6 steps"
+
+
+def test_pending_steps_are_never_counted_as_right() -> None:
+    assert first_difference_readout(pending_view_of(PLAIN, 2)).sentence == "6 steps pending"
+    view = view_of(PLAIN, 2)
+    some = {step: verdict for step, verdict in view.verdicts.items() if step < 2}
+    readout = first_difference_readout(replace(view, verdicts=some))
+    assert (readout.state, readout.n_pending) == ("pending", 4)
+    assert readout.sentence == "nothing is wrong in 2 steps, 4 pending"
+
+
+def test_a_step_that_is_wrong_without_a_difference_says_which_verdict_is() -> None:
+    view = view_of(PLAIN, 0)
+    odd = replace(view.verdicts[2], mechanism="wrong")
+    readout = first_difference_readout(replace(view, verdicts={**view.verdicts, 2: odd}))
+    assert readout.sentence == (
+        "step 2: mechanism wrong, and no recorded field differs beyond its band"
+    )
