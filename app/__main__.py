@@ -12,7 +12,7 @@ from pathlib import Path
 from app.options import WindowOptions, versions, window_arguments
 from app.standard_streams import with_output
 
-COMMANDS = ("run", "faults", "export", "compare")
+COMMANDS = ("run", "faults", "export", "compare", "battery", "matrix")
 INTERNAL_ERROR = 3
 INTERRUPTED = 130
 

@@ -23,12 +23,15 @@ class ActionSet(QObject):
         self._specs = {spec.id: spec for spec in specs}
         self._shell = shell
         self._play_icons: dict[bool, QIcon] = {}
+        self._reasons: dict[str, str | None] = {}
+        self._plays: bool | None = None
         self.actions = {spec.id: self._made(spec, shell) for spec in self._specs.values()}
         self.dress(theme)
 
     def dress(self, theme: Theme) -> None:
         """Draw the icons in the colours of a theme."""
         self._play_icons = {False: icon("play", theme), True: icon("pause", theme)}
+        self._plays = None
         for action_id, spec in self._specs.items():
             if spec.icon is not None:
                 self.actions[action_id].setIcon(icon(spec.icon, theme))
@@ -41,16 +44,12 @@ class ActionSet(QObject):
     def update(self, situation: Situation) -> None:
         """Switch each action on, or off with its reason in the tooltip."""
         for action_id, spec in self._specs.items():
-            reason = spec.blocked(situation)
-            self.actions[action_id].setEnabled(reason is None)
-            self.actions[action_id].setToolTip(_tooltip(spec, reason))
+            self._switch(spec, spec.blocked(situation))
             if spec.words is not None:
                 self.actions[action_id].setText(spec.words(situation))
             if spec.is_on is not None:
                 self.actions[action_id].setChecked(spec.is_on(self._shell))
-        play = self.actions["play"]
-        play.setText("Pause" if situation.is_playing else "Play")
-        play.setIcon(self._play_icons[situation.is_playing])
+        self._show_play(is_playing=situation.is_playing)
 
     def fill(self, bar: QMenuBar) -> dict[str, QMenu]:
         """Make the menus; gives them by name."""
@@ -64,6 +63,19 @@ class ActionSet(QObject):
         for menu in menus.values():
             menu.setToolTipsVisible(True)
         return menus
+
+    def _switch(self, spec: ActionSpec, reason: str | None) -> None:
+        """Only where something changes: whatever shows the action is arranged anew."""
+        if spec.id not in self._reasons or self._reasons[spec.id] != reason:
+            self._reasons[spec.id] = reason
+            self.actions[spec.id].setEnabled(reason is None)
+            self.actions[spec.id].setToolTip(_tooltip(spec, reason))
+
+    def _show_play(self, *, is_playing: bool) -> None:
+        if is_playing != self._plays:
+            self._plays = is_playing
+            self.actions["play"].setText("Pause" if is_playing else "Play")
+            self.actions["play"].setIcon(self._play_icons[is_playing])
 
     def _made(self, spec: ActionSpec, shell: Shell) -> QAction:
         action = QAction(spec.text, self)

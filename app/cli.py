@@ -1,4 +1,4 @@
-"""The commands that need no window: run, faults, export, compare.
+"""The commands that need no window: run, faults, export, compare, battery, matrix.
 
 This file reads the arguments and turns whatever goes wrong into one line and an exit status.
 torch is imported by the commands that compute, once the arguments are known to be good.
@@ -9,7 +9,12 @@ import io
 import sys
 from collections.abc import Sequence
 
-from app.cli_options import add_export_options, add_run_options
+from app.cli_options import (
+    add_battery_options,
+    add_export_options,
+    add_matrix_options,
+    add_run_options,
+)
 from app.options import OneLineParser
 from app.standard_streams import INTERRUPTED, UNUSABLE, complain, with_output
 from core.errors import CoreError
@@ -104,6 +109,22 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("b", metavar="B", help="another one")
     compare.add_argument("--check", action="store_true", help="exit status 1 if they differ")
     compare.set_defaults(command=_compare, parser=compare)
+    battery = commands.add_parser(
+        "battery",
+        help="check properties of the cache that need no reference",
+        description="Check properties that a right cache has, by comparing runs with each other.",
+        allow_abbrev=False,
+    )
+    add_battery_options(battery)
+    battery.set_defaults(command=_battery, parser=battery)
+    matrix = commands.add_parser(
+        "matrix",
+        help="every fault, scheme and policy, with many prompts",
+        description="Measure what each fault does under each position scheme and policy.",
+        allow_abbrev=False,
+    )
+    add_matrix_options(matrix)
+    matrix.set_defaults(command=_matrix, parser=matrix)
     return parser
 
 
@@ -129,3 +150,15 @@ def _compare(arguments: argparse.Namespace) -> int:
     from app.cli_traces import compare
 
     return compare(arguments)
+
+
+def _battery(arguments: argparse.Namespace) -> int:
+    from app.cli_battery import battery
+
+    return battery(arguments)
+
+
+def _matrix(arguments: argparse.Namespace) -> int:
+    from app.cli_matrix import matrix
+
+    return matrix(arguments)

@@ -4,10 +4,16 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from core.diagnose.finding import Diagnosis
 from core.faults.catalog import find_faults
 from core.model.tokenizer import Tokenizer
 from core.outcome import Ok
-from core.readouts.lines import first_wrong_logits, first_wrong_step, text_read
+from core.readouts.lines import (
+    diagnosis_of,
+    first_wrong_logits,
+    first_wrong_step,
+    text_read,
+)
 from core.readouts.verdict_words import difference_words
 from core.readouts.words import outcome_words, plural, ranges
 from core.record import StepRecord
@@ -193,12 +199,23 @@ def _judgement(records: Sequence[StepRecord], verdicts: Sequence[StepVerdict]) -
         if verdict.first_difference is not None:
             yield f"What differs first: {difference_words(record, verdict)}."
         yield _first_wrong_logits(verdicts)
+        for found in diagnosis_of(records, verdicts):
+            yield from _diagnosis(found)
     if judged:
         last = judged[-1]
         yield (
             f"Logits count as right up to an error of {last.band:.1e}, as wrong above "
             f"{last.wrong_above:.1e}, as rounding between."
         )
+
+
+def _diagnosis(found: Diagnosis) -> Iterator[str]:
+    like = "" if found.preset_like is None else f" (like {found.preset_like})"
+    yield f"Diagnosis: {found.mechanism}{like}."
+    for sentence in found.evidence:
+        yield f"  - {sentence}"
+    for rival in found.rivals:
+        yield f"  with {rival.preset_like}, {rival.separate_by}"
 
 
 def _wrong_ones(verdict: StepVerdict) -> str:

@@ -55,8 +55,21 @@ def _text(row: dict[str, Any], scenario: Scenario) -> str:
         f"{row['id']:<18}{row['title']}\n"
         f"{'':<18}seam {_names(row['seam'])}, tier {row['tier']}\n"
         f"{'':<18}shown by: model {scenario.model}, {scenario.policy}, capacity "
-        f"{scenario.capacity}, prompt {scenario.prompt!r}{rest}, then {then}\n"
+        f"{scenario.capacity}{_more(scenario)}, prompt {scenario.prompt!r}{rest}, then {then}\n"
     )
+
+
+def _more(scenario: Scenario) -> str:
+    """Settings that most scenarios leave as they are."""
+    words = (
+        (scenario.sinks > 0, f"{scenario.sinks} sinks"),
+        (scenario.chunk is not None, f"chunks of {scenario.chunk}"),
+        (scenario.n_pad > 0, f"{scenario.n_pad} rows of padding"),
+        (scenario.kv_dtype is not None, f"rows in {scenario.kv_dtype}"),
+        (scenario.growable, "a buffer that grows"),
+        (scenario.n_sequences > 1, f"{scenario.n_sequences} beams"),
+    )
+    return "".join(f", {text}" for is_set, text in words if is_set)
 
 
 def _names(seam: str | list[str]) -> str:

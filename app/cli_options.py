@@ -4,6 +4,7 @@ import argparse
 import re
 from pathlib import Path
 
+from core.battery.names import DEFAULT_MODELS, PROPERTIES
 from core.faults.catalog import find_faults
 from core.spec import DTYPE_NAMES, KV_DTYPE_NAMES, POLICY_NAMES, FaultUse
 
@@ -83,6 +84,105 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
         help="what to write (default: both)",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.npz", help="where to")
+
+
+def add_battery_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `kvscope battery`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    listed = "\n".join(f"  {name:<12}{sentence}" for name, sentence in PROPERTIES.items())
+    parser.epilog = (
+        f"the properties (each has laws of its own, which can be named too):\n{listed}\n\n"
+        "A failure is made small: fewest tokens, then layers, then slots. The exit status is 0\n"
+        "(all hold), 1 (one does not), 2 (unusable input)."
+    )
+    add = parser.add_argument
+    add(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a property or one of its laws (repeatable; default: all)",
+    )
+    add(
+        "--fault",
+        type=fault_use,
+        action="append",
+        default=[],
+        metavar="ID[:layers=0,2]",
+        help="break the engine on purpose, to see what is found (repeatable)",
+    )
+    models = ", ".join(DEFAULT_MODELS)
+    add(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME|PATH",
+        help=f"a model (repeatable; default: {models})",
+    )
+    add("--seed", type=whole_number, default=0, metavar="S", help="of tokens and windows")
+    add(
+        "--most",
+        type=positive_number,
+        metavar="N",
+        help="cases of each law, drawn by the seed (default: all)",
+    )
+    add("--dtype", choices=DTYPE_NAMES, default="float64", help="number type (default: float64)")
+    add("--case", metavar="TEXT", help="one case alone, as a failure prints it")
+    add(
+        "--write-tests",
+        type=Path,
+        metavar="FILE",
+        help="write the smallest failures as a pytest file",
+    )
+    add("--json", action="store_true", help="JSON Lines instead of an account")
+
+
+def add_matrix_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `kvscope matrix`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = (
+        "Ctrl+C stops it: what is finished stands in the file of --resume, and the same command\n"
+        "goes on from there. Text is compared with the right run under the same policy."
+    )
+    add = parser.add_argument
+    add("--prompts", type=positive_number, default=10, metavar="N", help="a cell (default: 10)")
+    add("--jobs", type=positive_number, default=1, metavar="J", help="processes (default: 1)")
+    add("--seed", type=whole_number, default=0, metavar="S", help="of the prompts")
+    add(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only this fault (repeatable; default: all)",
+    )
+    add(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME|PATH",
+        help="a model (repeatable; default: learned, tiny-rope, tiny-alibi)",
+    )
+    policies = (*POLICY_NAMES, "ranks")
+    add(
+        "--policy",
+        action="append",
+        default=[],
+        choices=policies,
+        help="only this policy (repeatable; ranks: sinks, positions re-assigned)",
+    )
+    add("--csv", type=Path, metavar="FILE", help="write a line for each cell")
+    add("--markdown", type=Path, metavar="FILE", help="write the table")
+    add("--picture", type=Path, metavar="FILE.svg", help="draw the table")
+    add("--resume", type=Path, metavar="FILE", help="keep finished cells here, and go on from them")
+    add("--json", action="store_true", help="JSON Lines instead of the table")
+
+
+def positive_number(text: str) -> int:
+    """A whole number of at least 1."""
+    number = whole_number(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is below 1")
+    return number
 
 
 def whole_number(text: str) -> int:

@@ -119,7 +119,8 @@ def _n_steps(spec: RunSpec) -> int:
         len(request.token_ids) if isinstance(request, Prefill | NewPrompt) else 1
         for request in spec.all_requests
     )
-    return sum(math.ceil(length / (spec.chunk or length)) for length in lengths)
+    n_chunks = sum(math.ceil(length / (spec.chunk or length)) for length in lengths)
+    return n_chunks * spec.n_sequences
 
 
 def _write_line(line: dict[str, object]) -> None:

@@ -52,6 +52,7 @@ class Draft:
     n_pad: int = 0
     kv_dtype: KvDTypeName | None = None
     growable: bool = False
+    n_sequences: int = 1
 
     @classmethod
     def of_scenario(cls, scenario: Scenario, faults: tuple[str, ...] = ()) -> "Draft":
@@ -69,6 +70,7 @@ class Draft:
             n_pad=scenario.n_pad,
             kv_dtype=scenario.kv_dtype,
             growable=scenario.growable,
+            n_sequences=scenario.n_sequences,
             faults=tuple(FaultUse(fault_id) for fault_id in faults),
         )
 
@@ -99,6 +101,7 @@ class Draft:
             n_pad=first.n_pad if isinstance(first, Prefill) else 0,
             kv_dtype=spec.kv_dtype,
             growable=spec.growable,
+            n_sequences=spec.n_sequences,
         )
 
     def with_text(self, model: str, prompt: str) -> "Draft":
@@ -143,5 +146,6 @@ class Draft:
             dtype=self.dtype,
             kv_dtype=self.kv_dtype,
             growable=self.growable,
+            n_sequences=self.n_sequences,
             requests=self._requests(ids),
         )

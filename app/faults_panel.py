@@ -1,8 +1,8 @@
 """The list of faults to switch on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -19,15 +19,24 @@ from PySide6.QtWidgets import (
 
 from app.theme import Theme, complaint_style, quiet_choice, restyle, tick_box_style
 from core.faults.catalog import COMBINATIONS, FAULTS
+from core.faults.families import FAMILIES, FAMOUS, OTHERS, family_of
+from core.faults.fault import Fault
 
 ID = Qt.ItemDataRole.UserRole
 TEXT = Qt.ItemDataRole.UserRole + 1
+INNER = Qt.ItemDataRole.UserRole + 2
 COMBINATION_WORDS = {
     "both-bugs": "Both bugs at once",
     "interview-class": "The interview's cache class",
 }
 TIER_WORDS = {"A": "Met most often", "B": "Met less often"}
+FIRST = "Start here"
 COMBINED = "Together"
+_HEADING_PX = 20
+_Told = tuple[str, str, str]
+"""Id, title and symptom."""
+_Section = tuple[str, list[_Told]]
+"""Inner heading, or none, and the faults below it."""
 FROM_HERE = "From this step on"
 
 
@@ -49,8 +58,8 @@ class FaultsPanel(QWidget):
         self._list = self._make_list()
         self._items: dict[str, QListWidgetItem] = {}
         self._groups: list[tuple[QListWidgetItem, list[QListWidgetItem]]] = []
-        for heading, faults in _groups():
-            self._add_group(heading, faults)
+        for title, sections in _chapters():
+            self._add_chapter(title, sections)
         self._about = QLabel()
         self._about.setWordWrap(True)
         self._error = QLabel()
@@ -80,8 +89,10 @@ class FaultsPanel(QWidget):
         restyle(self._error, complaint_style(theme))
         with QSignalBlocker(self._list):
             for heading, _ in self._groups:
-                heading.setFont(theme.sans(px=theme.small_px, is_bold=True))
-                heading.setForeground(theme.dim)
+                is_inner = bool(heading.data(INNER))
+                heading.setFont(theme.sans(px=theme.small_px, is_bold=not is_inner))
+                heading.setForeground(theme.dim if is_inner else theme.text)
+                heading.setSizeHint(QSize(0, theme.px(_HEADING_PX)))
         layout = self.layout()
         if layout is not None:
             layout.setContentsMargins(*(theme.margin_px,) * 4)
@@ -135,20 +146,32 @@ class FaultsPanel(QWidget):
         made.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         return made
 
-    def _add_group(self, words: str, faults: list[tuple[str, str, str]]) -> None:
+    def _add_chapter(self, title: str, sections: Sequence[_Section]) -> None:
+        """A heading, and below it faults under headings of their own, or under none."""
+        heading, below = self._add_heading(title, is_inner=False), list[QListWidgetItem]()
+        for name, faults in sections:
+            inner = self._add_heading(name, is_inner=True) if name else None
+            items = [self._add_item(*fault) for fault in faults]
+            if inner is not None:
+                self._groups.append((inner, items))
+            below += items
+        self._groups.append((heading, below))
+
+    def _add_heading(self, words: str, *, is_inner: bool) -> QListWidgetItem:
         heading = QListWidgetItem(words, self._list)
         heading.setFlags(Qt.ItemFlag.NoItemFlags)
-        items: list[QListWidgetItem] = []
-        for fault_id, title, about in faults:
-            item = QListWidgetItem(title, self._list)
-            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-            item.setCheckState(Qt.CheckState.Unchecked)
-            item.setData(ID, fault_id)
-            item.setData(TEXT, about)
-            item.setToolTip(f"{fault_id}\n{title}\n{about}")
-            self._items[fault_id] = item
-            items.append(item)
-        self._groups.append((heading, items))
+        heading.setData(INNER, is_inner)
+        return heading
+
+    def _add_item(self, fault_id: str, title: str, about: str) -> QListWidgetItem:
+        item = QListWidgetItem(title, self._list)
+        item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+        item.setCheckState(Qt.CheckState.Unchecked)
+        item.setData(ID, fault_id)
+        item.setData(TEXT, about)
+        item.setToolTip(f"{fault_id}\n{title}\n{about}")
+        self._items[fault_id] = item
+        return item
 
     def _lay_out(self) -> None:
         column = QVBoxLayout(self)
@@ -211,11 +234,21 @@ class FaultsPanel(QWidget):
             self.menu_of(item.data(ID)).popup(self._list.viewport().mapToGlobal(at))
 
 
-def _groups() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """Heading, then id, title and symptom of each fault under it."""
+def _chapters() -> Iterator[tuple[str, list[_Section]]]:
+    """Heading, then what stands below it: inner heading, and the faults under it."""
+    by_id = {fault.id: fault for fault in FAULTS}
+    yield FIRST, [("", [_told(by_id[fault_id]) for fault_id in FAMOUS])]
+    others = [fault for fault in FAULTS if fault.id not in FAMOUS]
     for tier, words in TIER_WORDS.items():
-        faults = [(f.id, f.title, f.symptom) for f in FAULTS if f.tier == tier]
-        if faults:
-            yield words, faults
+        told: dict[str, list[_Told]] = {name: [] for name in (*FAMILIES.values(), OTHERS)}
+        for fault in others:
+            if fault.tier == tier:
+                told[family_of(fault.id)].append(_told(fault))
+        yield words, [(name, faults) for name, faults in told.items() if faults]
     named = COMBINATION_WORDS
-    yield COMBINED, [(i, named.get(i, i), " + ".join(ids)) for i, ids in COMBINATIONS.items()]
+    made = [(i, named.get(i, i), " + ".join(ids)) for i, ids in COMBINATIONS.items()]
+    yield COMBINED, [("", made)]
+
+
+def _told(fault: Fault) -> _Told:
+    return fault.id, fault.title, fault.symptom

@@ -1,4 +1,4 @@
-"""Which panel a person used last: the one that commands about a panel act on."""
+"""Which panel a person used last: the one that commands about a panel act on, and it is seen."""
 
 from collections.abc import Sequence
 
@@ -31,3 +31,10 @@ class LastUsed(QObject):
         for dock in self._docks:
             if new is not None and dock.isAncestorOf(new):
                 self._dock = dock
+                if dock.is_behind and _came_along(old, new):
+                    dock.raise_()  # it stood behind a tab: nobody works where nothing is seen
+
+
+def _came_along(old: QWidget | None, new: QWidget) -> bool:
+    """Whether the focus moved inside a window: one that is only activated keeps its tabs."""
+    return old is not None and old.window() is new.window()

@@ -250,6 +250,11 @@ class MainWindow(QMainWindow):
     def _place_status(self, is_low: bool) -> None:  # noqa: FBT001  (a signal)
         place(self.status, self, is_low=is_low)
 
+    def _keep_message_above(self) -> None:
+        """Qt (6.11) paints an opaque view over what lies above it, unless that is painted too."""
+        if self.message_bar.isVisible():
+            self.message_bar.update()
+
     def _place_message(self) -> None:
         margin_px = self.looks.theme.margin_px
         bottom = self.height() - self.statusBar().height()
@@ -317,6 +322,7 @@ class MainWindow(QMainWindow):
             return
         # By a signal, so that a panel which fails is reported and the others go on.
         self._viewed.emit(view)
+        self._keep_message_above()
         self.control.player.painted()
         if not self.control.situation().is_busy:
             self.settled.emit()
@@ -331,6 +337,7 @@ class MainWindow(QMainWindow):
         view = None if pointed is None else self.control.cursor.view()
         words = "" if view is None or pointed is None else pointed_words(view, pointed)
         self.status.show_pointed(words)
+        self._keep_message_above()
 
     def _say_why_nothing(self) -> None:
         """No step can be waited for any more: say so, and show no numbers of the run before."""

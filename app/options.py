@@ -16,6 +16,8 @@ commands without a window (each has its own --help):
   faults    list the faults
   export    write logits and attention of a trace
   compare   find where two traces first differ
+  battery   check properties of the cache that need no reference
+  matrix    every fault, scheme and policy, with many prompts
 """
 LIBRARIES = ("PySide6-Essentials", "numpy", "pyqtgraph", "safetensors", "tokenizers", "torch")
 

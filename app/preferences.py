@@ -44,11 +44,11 @@ class Preferences:
     @property
     def has_tried_fault(self) -> bool:
         """Whether a fault was ever switched on: then nobody has to be told that one can be."""
-        return bool(self._store.value("has-tried-fault", False, bool))
+        return bool(self._store.value("has-tried-fault", defaultValue=False, type=bool))
 
     def note_fault_tried(self) -> None:
         """A fault was switched on."""
-        self._store.setValue("has-tried-fault", True)
+        self._store.setValue("has-tried-fault", 1)
 
     @property
     def text_percent(self) -> int:

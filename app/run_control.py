@@ -214,7 +214,13 @@ class RunControl(RunFlow):
             self._wish = replace(self._wish, look_at=self._place())
 
     def _n_again(self) -> int | None:
-        return max(1, self.cursor.n_records) if self._wish is None else self._wish.n_records
+        """As many steps as there are; where the run ended before its time, as were asked for."""
+        if self._wish is not None:
+            return self._wish.n_records
+        n_records = max(1, self.cursor.n_records)
+        if self.cursor.end is None:
+            return n_records
+        return None if self._n_wanted is None else max(n_records, self._n_wanted)
 
     def _same_place(self) -> int | None:
         return self._place() if self._wish is None else self._wish.look_at

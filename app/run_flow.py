@@ -56,6 +56,7 @@ class RunFlow(QObject):
         self._is_broken = False
         self._n_pending = 0
         self._wish: Wish | None = Wish()
+        self._n_wanted: int | None = 1
         self._starting_id: int | None = None
         self._file: Path | None = None
         self._connect()
@@ -63,7 +64,7 @@ class RunFlow(QObject):
     def show_recorded(self, draft: Draft, held: HeldRun) -> None:
         """Look at a run that was made elsewhere; the engine takes it over once it is there."""
         self.draft = draft
-        self._wish = None
+        self._wish, self._n_wanted = None, len(held.records)
         started = replace(held.started, run_id=self._handle.new_run_id(), draft=draft)
         self.cursor.take_up(replace(held, started=started))
 
@@ -116,7 +117,7 @@ class RunFlow(QObject):
         Before the engine is there the run is kept in mind; `opened` is the file it comes from.
         """
         self.draft = draft
-        self._wish = Wish(n_records, goal, look_at)
+        self._wish, self._n_wanted = Wish(n_records, goal, look_at), n_records
         self.player.nothing_more()
         self.run_asked.emit()
         if draft.faults:
@@ -139,6 +140,7 @@ class RunFlow(QObject):
         self.player.nothing_more()
         self._handle.cancel()
         self._starting_id, self._wish = None, None
+        self._n_wanted = len(held.records)
         self._put_away()
         self.draft = held.started.draft
         self.draft_loaded.emit(self.draft)

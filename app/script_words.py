@@ -3,7 +3,16 @@
 from collections.abc import Iterable
 from itertools import groupby
 
-from core.spec import Decode, NewPrompt, Prefill, Probe, Request, Rollback, Verify
+from core.spec import (
+    Decode,
+    NewPrompt,
+    Prefill,
+    Probe,
+    Reorder,
+    Request,
+    Rollback,
+    Verify,
+)
 
 
 def script_words(requests: Iterable[Request]) -> str:
@@ -26,6 +35,8 @@ def _words(request: Request) -> str:
             return f"probe with {n_keys} keys and {n_values} values"
         case Prefill(token_ids):
             return f"prefill of {len(token_ids)} tokens"
+        case Reorder(parents):
+            return f"reorder to {', '.join(map(str, parents))}"
         case Verify(token_ids, n_accept):
             return f"verify {len(token_ids)} drafts, keep {n_accept}"
         case NewPrompt(token_ids, reuse_prefix):

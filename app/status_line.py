@@ -1,12 +1,13 @@
 """The quiet line: what the mouse is over, what the cache saved, what the engine does."""
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QPalette
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QMainWindow,
     QProgressBar,
+    QSizePolicy,
     QToolButton,
     QWidget,
 )
@@ -35,7 +36,7 @@ class StatusLine(QWidget):
         self._width_px: int | None = None
         self._pointed = ElidedLabel()
         self._pointed.setAccessibleName("Under the mouse")
-        self._work = QLabel()
+        self._work = _Work()
         self._work.setAccessibleName("Tokens computed")
         self._engine = QLabel()
         self._engine.setAccessibleName("Engine")
@@ -62,7 +63,7 @@ class StatusLine(QWidget):
     @property
     def work_words(self) -> str:
         """How many tokens were computed."""
-        return self._work.text()
+        return self._work.words
 
     @property
     def engine_words(self) -> str:
@@ -100,8 +101,7 @@ class StatusLine(QWidget):
 
     def show_work(self, words: str) -> None:
         """Say how many tokens were computed."""
-        self._work.setText(words)
-        self._work.setToolTip(WORK_TIP if words else "")
+        self._work.show_words(words)
 
     def show_engine(self, words: str) -> None:
         """Say what the engine is, or does."""
@@ -130,6 +130,53 @@ def place(line: StatusLine, window: QMainWindow, *, is_low: bool) -> None:
         line.set_width(None)
         below.addWidget(line, 1)
     line.show()
+
+
+class _Work(QLabel):
+    """Words that change with every step, at the right of their place, which only grows.
+
+    It draws them itself: a label that is given another text has the whole window arranged anew.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = ""
+        self._widest_px = 0
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+
+    def show_words(self, words: str) -> None:
+        if words == self.words:
+            return
+        self.words = words
+        self.setAccessibleDescription(words)
+        self.setToolTip(WORK_TIP if words else "")
+        needed_px = self.fontMetrics().horizontalAdvance(words)
+        if needed_px > self._widest_px:
+            self._widest_px = needed_px
+            self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        margins, height = self.contentsMargins(), self.fontMetrics().height()
+        width = self._widest_px + 1 + margins.left() + margins.right()
+        return QSize(width, height + margins.top() + margins.bottom())
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Letters of another size need another width."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._widest_px = self.fontMetrics().horizontalAdvance(self.words)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        place = self.contentsRect()
+        place.setLeft(place.right() - self.fontMetrics().horizontalAdvance(self.words))
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self.words)
+        painter.end()
 
 
 class _Progress(QWidget):

@@ -5,6 +5,7 @@ stands with that part.
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 from PySide6.QtCore import Qt
@@ -237,7 +238,9 @@ def _disabled(theme: Theme, role: QPalette.ColorRole, colour: QColor) -> QColor:
     return theme.frame if role in _FLAT_WHEN_DISABLED else colour
 
 
+@cache
 def _font(family: str, px: int, *, is_bold: bool) -> QFont:
+    """One for all that ask for the same: whoever changes it changes a copy."""
     font = QFont(family)
     font.setPixelSize(px)
     font.setBold(is_bold)

@@ -137,10 +137,14 @@ class StepBar(QWidget):
         """Show a step."""
         self._line = line
         self._text.set_full_text(line.text)
-        self._where.hide()
-        self._where.setText(_coloured(line.where, self._theme.alarm.name()) if line.where else "")
+        where = _coloured(line.where, self._theme.alarm.name()) if line.where else ""
+        if where != self._where.text():  # a label with another text has the window arranged anew
+            self._where.hide()
+            self._where.setText(where)
         for label, sign in zip(self._signs, line.signs, strict=True):
-            label.setText(self._marked(sign))
+            text = self._marked(sign)
+            if text != label.text():
+                label.setText(text)
             label.setToolTip(f"{sign.name}: {sign.tooltip}")
             label.setAccessibleName(f"{sign.name} {sign.standing or 'pending or not judged'}")
         self._fit()

@@ -122,11 +122,18 @@ def readable_of(record: StepRecord) -> tuple[tuple[int, ...], ...]:
 def _decided_fields(step: Step) -> Iterator[str]:
     """Fields that are decided once per step, in order."""
     fields = list(_policy_fields(step.record, step.expected))
-    before = step.records[-2] if len(step.records) > 1 else None
+    before = record_before(step.records, step.record.step)
     if not has_good_slots(step.record, before):
         where = len(fields) - ("readable" in fields)
         fields.insert(where, "slots")
     yield from fields
+
+
+def record_before(records: Sequence[StepRecord], step: int) -> StepRecord | None:
+    """The last step before `step` that was of the same sequence; None: there is none."""
+    which = records[step].request
+    earlier = (records[number] for number in range(step - 1, -1, -1))
+    return next((record for record in earlier if record.request == which), None)
 
 
 def has_good_slots(record: StepRecord, before: StepRecord | None) -> bool:

@@ -9,28 +9,41 @@ order; each call of `update` runs the forwards anew, so ask in batches while a r
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingTypeStubs]  # it ships none
 
 from core.arrays import BoolArray, FloatArray, IntArray
-from core.compare import Detail, Step, agrees_with_policy, first_difference
+from core.compare import (
+    Detail,
+    Step,
+    agrees_with_policy,
+    first_difference,
+    record_before,
+)
 from core.forwards import Forwards
-from core.mechanism import OwnPlace, OwnText, reads_what_it_names, sees_what_it_may
+from core.mechanism import (
+    OwnPassage,
+    OwnPlace,
+    OwnText,
+    reads_what_it_names,
+    sees_what_it_may,
+)
 from core.model.loading import LoadedModel
 from core.model.weights import Weights
 from core.outcome import Ok
 from core.policy_oracle import Expected, PolicyOracle, PolicyRules
 from core.probe import probe_rows
 from core.record import StepRecord
-from core.reference import LooseRows, Reference
+from core.reference import LooseRows, Passage, Reference
 from core.spec import Probe
 from core.stages import LayerErrors, PlacedStep, errors_by_step, first_rows, stages_of
+from core.stored_rows import StoredRows
 from core.tolerance import gap, kl_divergence, largest_gap, logits_band, row_bands, wrong_floor
 from core.trace import Trace
-from core.verdict import LogitsVerdict, Standing, StepVerdict
+from core.verdict import LogitsVerdict, OffRows, Standing, StepVerdict
 
 _NOISE_FACTOR = 4.0
 """Logits are never wrong below this many times the error of a torch forward without a cache (seen
@@ -75,6 +88,7 @@ class _Round:
     right: Forwards
     own: Forwards
     layer_errors: dict[int, LayerErrors]
+    off_rows: dict[int, OffRows]
 
 
 class Judge:
@@ -89,20 +103,20 @@ class Judge:
         self.verdicts: list[StepVerdict] = []
         self._trace = trace
         spec, config = trace.spec, loaded.config
-        self._oracle = PolicyOracle(
-            PolicyRules(
-                spec.policy,
-                spec.capacity,
-                spec.sinks,
-                spec.reassign_positions,
-                config.position_limit,
-            )
+        rules = PolicyRules(
+            spec.policy,
+            spec.capacity,
+            spec.sinks,
+            spec.reassign_positions,
+            config.position_limit,
         )
-        self._own = OwnText()
+        self._oracles = [PolicyOracle(rules) for _ in range(spec.n_sequences)]
+        self._owns = [OwnText() for _ in range(spec.n_sequences)]
         self._weights = loaded.weights.to(getattr(torch, spec.dtype), "cpu")
         self._reference = Reference(
             config, self._weights.arrays(), is_narrowed=spec.kv_dtype is not None
         )
+        self._stored = StoredRows(spec.number_kind)
         self._noise = 0.0
         self._n_threads = None if config.d_model >= _WIDE else 1
         self._threads = ThreadpoolController()
@@ -130,55 +144,83 @@ class Judge:
         ]
         right = Forwards(
             self._reference,
-            self._oracle.passage,
+            self._right_passage,
             [case.right_place for case in cases if case.right_place is not None],
             residuals_from=first_rows(placed),
         )
         own = Forwards(
             self._reference,
-            lambda number: self._own.passages[number].passage(),
+            lambda number: self._own_passage(number).passage(),
             [case.own_place for case in cases if case.own_place is not None],
             known=right,
         )
         self._find_spoiled(cases, own)
         noise = _noise_by_place(cases, right, self._weights)
-        runs = _Round(right, own, errors_by_step(placed, right.run, self._trace.spec.number_kind))
+        runs = _Round(
+            right,
+            own,
+            errors_by_step(placed, right.run, self._trace.spec.number_kind),
+            self._stored.follow(records, placed, right.run),
+        )
         return [self._verdict(case, runs, noise) for case in cases]
 
     # Before the forwards
 
+    def _right_passage(self, number: int) -> Passage:
+        """Passages of all sequences, numbered in turn."""
+        n = len(self._oracles)
+        return self._oracles[number % n].passage(number // n)
+
+    def _own_passage(self, number: int) -> OwnPassage:
+        n = len(self._owns)
+        return self._owns[number % n].passages[number // n]
+
     def _case(self, record: StepRecord) -> _Case:
-        accepted = isinstance(record.outcome, Ok)
-        loose: LooseRows | None = None
-        if record.phase == "rollback":
-            expected = self._oracle.rollback(record.n_rolled_back, engine_accepted=accepted)
-        elif record.phase == "probe":
-            expected, loose = self._probe(record, accepted=accepted)
-        elif record.phase == "verify":
-            expected = self._oracle.verify(
-                record.token_ids, record.n_rejected, engine_accepted=accepted
-            )
+        accepted, which, n = isinstance(record.outcome, Ok), record.request, len(self._owns)
+        oracle, own = self._oracles[which], self._owns[which]
+        place, loose = None, None
+        if record.phase == "reorder":
+            expected = self._reordered(record.parents)
         else:
-            token_ids = self._to_read(record)
-            expected = self._oracle.append(
-                token_ids, engine_accepted=accepted, n_pads=record.n_padding
-            )
-        return _Case(record, expected, self._own.follow(record, loose))
+            expected, loose = self._expected(record, oracle, accepted=accepted)
+            place = own.follow(record, loose)
+        if place is not None:
+            place = replace(place, passage_id=place.passage_id * n + which)
+        expected = replace(expected, passage_id=expected.passage_id * n + which)
+        return _Case(record, expected, place)
 
-    def _to_read(self, record: StepRecord) -> tuple[int, ...]:
-        """The tokens that were to be read: of a new prompt, those whose rows are not there."""
-        if record.prompt_ids:
-            return self._oracle.reuse(record.prompt_ids)
-        if record.phase == "new_prompt":
-            self._oracle.new_prompt()
-        return record.token_ids
+    def _expected(
+        self, record: StepRecord, oracle: PolicyOracle, *, accepted: bool
+    ) -> tuple[Expected, LooseRows | None]:
+        """What was right, and the rows that a probe left."""
+        if record.phase == "rollback":
+            return oracle.rollback(record.n_rolled_back, engine_accepted=accepted), None
+        if record.phase == "probe":
+            return self._probe(record, oracle, accepted=accepted)
+        if record.phase == "verify":
+            token_ids, n_rejected = record.token_ids, record.n_rejected
+            return oracle.verify(token_ids, n_rejected, engine_accepted=accepted), None
+        token_ids = _to_read(record, oracle)
+        n_pads = record.n_padding
+        return oracle.append(token_ids, engine_accepted=accepted, n_pads=n_pads), None
 
-    def _probe(self, record: StepRecord, *, accepted: bool) -> tuple[Expected, LooseRows | None]:
+    def _reordered(self, parents: Sequence[int]) -> Expected:
+        """What is right of sequence 0 once all go on from their parents."""
+        texts = [self._oracles[parent].forked() for parent in parents]
+        passages = [self._owns[parent].passages[-1] for parent in parents]
+        for own, passage in zip(self._owns, passages, strict=True):
+            own.fork(passage)
+        found = [oracle.fork(text) for oracle, text in zip(self._oracles, texts, strict=True)]
+        return found[0]
+
+    def _probe(
+        self, record: StepRecord, oracle: PolicyOracle, *, accepted: bool
+    ) -> tuple[Expected, LooseRows | None]:
         n_keys, n_values = record.n_probed
         config, seed = self._trace.model.config, self._trace.spec.seed
         keys, values = probe_rows(config, Probe(n_keys, n_values), seed, record.step)
         keys, values = self._rounded(keys), self._rounded(values)
-        expected = self._oracle.probe(
+        expected = oracle.probe(
             n_keys, n_values, engine_accepted=accepted, keys=keys, values=values
         )
         is_kept = accepted and n_keys == n_values
@@ -209,7 +251,7 @@ class Judge:
                 counts = [place.n_rows for _, place in steps]
                 is_off |= self._differ(run.stored_keys[layer], rows, _last(keys, counts))
                 is_off |= self._differ(run.values[layer], rows, _last(values, counts))
-            self._own.passages[number].spoiled.update(rows[is_off].tolist())
+            self._own_passage(number).spoiled.update(rows[is_off].tolist())
 
     def _differ(
         self, reference: FloatArray, rows: IntArray, given: Sequence[FloatArray]
@@ -233,9 +275,12 @@ class Judge:
                 step, lambda: _detail(case, step, runs.right), logits_differ=is_off
             )
         number = case.record.step
-        before = self._trace.records[number - 1] if number else None
+        before = record_before(self._trace.records, number)
         stages = stages_of(case.record, before, case.expected, runs.layer_errors.get(number))
-        return StepVerdict(number, case.expected, policy, mechanism, logits, difference, stages)
+        off_rows = runs.off_rows[number]
+        return StepVerdict(
+            number, case.expected, policy, mechanism, logits, difference, stages, off_rows
+        )
 
     def _logits_verdict(
         self, case: _Case, right: Forwards, noise: dict[tuple[int, int], float]
@@ -273,11 +318,11 @@ class Judge:
         reference = own.logits(*place)
         if not largest_gap(logits, reference) <= self._wrong_above(reference):
             return False
-        passage = self._own.passages[case.place.passage_id]
+        passage = self._own_passage(case.place.passage_id)
         n_loose = _n_loose(passage.loose, case.place.first_row)
         if not reads_what_it_names(case.record, passage, n_loose):
             return False
-        return sees_what_it_may(case.record)
+        return sees_what_it_may(case.record, n_loose)
 
 
 def _noise_by_place(
@@ -290,6 +335,15 @@ def _noise_by_place(
         (number, row): float(by_passage[number][row - right.run(number).first_row])
         for number, row in places
     }
+
+
+def _to_read(record: StepRecord, oracle: PolicyOracle) -> tuple[int, ...]:
+    """The tokens that were to be read: of a new prompt, those whose rows are not there."""
+    if record.prompt_ids:
+        return oracle.reuse(record.prompt_ids)
+    if record.phase == "new_prompt":
+        oracle.new_prompt()
+    return record.token_ids
 
 
 def _last(arrays: Sequence[FloatArray], counts: Sequence[int]) -> list[FloatArray]:

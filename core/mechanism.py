@@ -135,8 +135,15 @@ class OwnText:
         elif first < stop:
             self.passages.append(newest.cut(first - newest.start))
         place = OwnPlace(len(self.passages) - 1, first - self.passages[-1].start, n)
-        self._extend(self.passages[-1], record, n)
+        self._extend(self.passages[-1], record, n, _between(newest, first, record))
+        if record.n_rejected:  # whatever is read next, the drafts that were taken back do not read
+            n_kept = max(0, record.ledger.seen - self.passages[-1].start)
+            self.passages.append(self.passages[-1].cut(n_kept))
         return place
+
+    def fork(self, parent: OwnPassage) -> None:
+        """The sequence goes on from another one's newest passage."""
+        self.passages.append(parent.cut(len(parent.token_ids)))
 
     def _turn_page(self, record: StepRecord) -> None:
         """A new prompt begins a passage of its own, a rollback one that shares the first rows."""
@@ -152,9 +159,11 @@ class OwnText:
                 self.passages[-1].cut(n_rows) if is_kept else OwnPassage(record.ledger.origin)
             )
 
-    def _extend(self, passage: OwnPassage, record: StepRecord, n: int) -> None:
+    def _extend(
+        self, passage: OwnPassage, record: StepRecord, n: int, read_before: list[int]
+    ) -> None:
         plan = record.layers[0].plan
-        passage.token_ids.extend(_computed_ids(record, n))
+        passage.token_ids.extend(_computed_ids(record, n, read_before))
         passage.position_ids.extend(plan.position_ids[record.n_padding :].tolist())
         passage.readable.extend(record.readable[record.n_padding :])
         for i in range(record.n_padding, record.n_padding + n):
@@ -164,13 +173,24 @@ class OwnText:
             )
 
 
-def _computed_ids(record: StepRecord, n: int) -> list[int]:
-    """[T] ids of the computed tokens: the re-read ones stand in the ledger."""
+def _between(newest: OwnPassage, first: int, record: StepRecord) -> list[int]:
+    """Ids of the tokens from `first` on that were read before the step."""
+    at = first - newest.start
+    return newest.token_ids[at : at + record.n_recomputed] if at >= 0 else []
+
+
+def _computed_ids(record: StepRecord, n: int, read_before: list[int]) -> list[int]:
+    """[T] ids of the computed tokens.
+
+    The re-read ones stand in the ledger, unless a wrong one lost them: then they are those that
+    were read before.
+    """
     new = list(record.token_ids[record.n_skipped :])
     n_old = n - len(new)
     if n_old == 0:
         return new
-    return [*record.ledger.token_id[:n_old].tolist(), *new]
+    held = record.ledger.token_id[:n_old].tolist()
+    return [*(held if len(held) == n_old else read_before), *new]
 
 
 def reads_what_it_names(record: StepRecord, passage: OwnPassage, n_loose: int) -> bool:
@@ -191,16 +211,23 @@ def reads_what_it_names(record: StepRecord, passage: OwnPassage, n_loose: int) -
     return True
 
 
-def sees_what_it_may(record: StepRecord) -> bool:
-    """Whether each query's mask lets through the tokens that it may read, and no others."""
+def sees_what_it_may(record: StepRecord, n_loose: int) -> bool:
+    """Whether each query's mask lets through the tokens that it may read, and no others.
+
+    Of the rows that hold no token a query sees those of a probe; padding sees only padding.
+    """
     seen: set[tuple[int, int]] = set()
     for layer in record.layers:
         key = (id(layer.plan), id(layer.row_token))
         if key in seen:
             continue
         seen.add(key)
-        for mask, readable in zip(layer.plan.mask, record.readable, strict=True):
-            tokens = layer.row_token[mask]
-            if not np.array_equal(tokens[tokens != ABSENT], readable):
+        queries = zip(layer.plan.mask, record.readable, strict=True)
+        for query, (mask, readable) in enumerate(queries):
+            seen_rows = layer.row_token[mask]
+            tokens = seen_rows[seen_rows != ABSENT]
+            if not np.array_equal(tokens, readable):
+                return False
+            if query >= record.n_padding and len(seen_rows) - len(tokens) != n_loose:
                 return False
     return True

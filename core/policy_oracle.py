@@ -107,6 +107,10 @@ class _OpenPassage:
     loose: list[LooseRows] = field(default_factory=list[LooseRows])
 
 
+Fork = tuple[TextState, tuple[int, ...], int]
+"""A state, the text that led to it, and where its passage starts."""
+
+
 class PolicyOracle:
     """Follows a run step by step.
 
@@ -216,6 +220,17 @@ class PolicyOracle:
             self._open(self._passages[-1].text[:target], self._rule.passage_start(after))
             self._passages[-1].loose.extend(rows for rows in loose if rows.first_reader <= target)
         return replace(expected, outcome=outcome, passage_id=self._newest_id)
+
+    def fork(self, parent: "Fork") -> Expected:
+        """The sequence goes on from the text of another one."""
+        self._state, text, start = parent
+        self._open(list(text), start)
+        return self._held(self._state)
+
+    def forked(self) -> "Fork":
+        """What another sequence needs in order to go on from this one's text."""
+        newest = self._passages[-1]
+        return self._state, tuple(newest.text), newest.start
 
     def probe(
         self,

@@ -112,6 +112,7 @@ class StepRecord:
         n_rejected: drafts at the end of `token_ids` that were read and taken back in the step.
         prompt_ids: the whole new prompt where rows of an older text were to be used again; what
             was read of it is `token_ids`, the last of it. Empty in other steps.
+        parents: for each sequence, the one whose text it goes on from; empty but in a reorder.
         n_padding: rows of padding that came before the new tokens; the first of the T computed.
         n_allocated: rows that each buffer has room for, where it grows; 0: for all of them at once.
         n_probed: key rows and value rows that a probe asked to append; (0, 0) in other steps.
@@ -139,6 +140,7 @@ class StepRecord:
     is_forced: bool
     n_rolled_back: int = 0
     n_probed: tuple[int, int] = (0, 0)
+    parents: tuple[int, ...] = field(default=(), metadata=LATER)
     n_padding: int = field(default=0, metadata=LATER)
     n_allocated: int = field(default=0, metadata=LATER)
     n_rejected: int = field(default=0, metadata=LATER)

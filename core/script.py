@@ -16,7 +16,17 @@ from core.model.config import ModelConfig
 from core.outcome import EndReason, Ok, PositionLimit
 from core.probe import probe_rows
 from core.record import Phase, StepRecord
-from core.spec import Decode, NewPrompt, Prefill, Probe, Request, Rollback, RunSpec, Verify
+from core.spec import (
+    Decode,
+    NewPrompt,
+    Prefill,
+    Probe,
+    Reorder,
+    Request,
+    Rollback,
+    RunSpec,
+    Verify,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,7 @@ class Script:
     """The steps of one run.
 
     Attributes:
+        which: the sequence that the next request is for: there is one.
         generated: (step, token) of each token that was chosen to be read, in order.
         end: why the run is over; None while it goes on.
     """
@@ -54,6 +65,7 @@ class Script:
         self._text: list[int] = []
         self._pending: int | None = None
         self._is_forced = False
+        self.which = 0
         self.generated: list[tuple[int, int]] = []
         self.end: EndReason | None = "steps"
         self.add(spec.all_requests)
@@ -110,6 +122,8 @@ class Script:
             self.end = self._end_before(self._upcoming())
 
     def _tasks_of(self, request: Request) -> Iterable[_Task]:
+        if isinstance(request, Reorder):
+            return ()  # of one sequence there is no order; the spec refuses it
         if not isinstance(request, Prefill | NewPrompt):
             return (request,)
         ids, size = request.token_ids, self._spec.chunk or len(request.token_ids)

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import torch
 
-from core.engine.engine import Engine
+from core.engine.engine import Engine, LayerSeams
 from core.engine.forward import Model
 from core.engine.policies import ByRank, Kept, Numbering, Policy, Refuse, Reprefill, Window
 from core.engine.recorder import Recorder, Witness
 from core.engine.rows import RowStore
 from core.engine.sampling import Greedy, Sampled, Sampling
+from core.engine.seams import Seams
 from core.errors import SpecError
 from core.faults.activation import activate
 from core.model.config import ModelConfig
@@ -18,6 +20,7 @@ from core.model.devices import resolve_device, resolve_dtype
 from core.model.loading import LoadedModel
 from core.record import StepRecord
 from core.script import Script
+from core.script_beams import BeamScript
 from core.spec import Decode, FaultUse, NewPrompt, Prefill, RunSpec, Verify
 from core.trace import ModelInfo, Trace
 
@@ -42,8 +45,11 @@ class Session:
         spec: RunSpec,
         loaded: LoadedModel,
         make_witness: Callable[[RowStore], Witness] = Recorder,
+        adapt: Callable[[Seams], Seams] | None = None,
     ) -> None:
         """Make the engine of a spec, watched by a recorder or another witness.
+
+        Every table of seams is first given to `adapt`, whose answer the engine asks.
 
         Raises:
             SpecError: a setting that does not fit the model.
@@ -54,10 +60,11 @@ class Session:
         self.loaded = loaded
         path = None if loaded.path is None else str(loaded.path)
         self.trace = Trace(spec, ModelInfo(spec.model, path, loaded.config))
-        self._script = Script(spec, loaded.config)
+        make_script = Script if spec.n_sequences == 1 else BeamScript
+        self._script = make_script(spec, loaded.config)
         self.trace.end = self._script.end
-        self._engine = _engine(spec, loaded, make_witness)
-        self._dtype = self._engine.dtype
+        self._engines = _engines(spec, loaded, make_witness, adapt)
+        self._dtype = self._engines[0].dtype
 
     def advance(self) -> StepRecord | None:
         """The next step's record; None when the run is over (`trace.end` says why)."""
@@ -65,7 +72,7 @@ class Session:
         request = self._script.next_request(len(trace.records), self._dtype)
         if request is None:
             return None
-        record = self._engine.step(request)
+        record = self._engines[self._script.which].step(request, len(trace.records))
         self._script.done(record)
         trace.records.append(record)
         trace.end = self._script.end
@@ -108,6 +115,8 @@ class Session:
             raise SpecError(
                 f"step {step} is not there; the run has steps 0 to {len(self.trace.records) - 1}"
             )
+        if token is not None and spec.n_sequences > 1:
+            raise SpecError("a token of one of several sequences cannot be changed; change a fault")
         uses = tuple(replace(use, first_step=max(step, use.first_step)) for use in faults)
         spec = replace(spec, faults=spec.faults + uses)
         if token is not None:
@@ -132,8 +141,24 @@ class Session:
         return tuple(forced)
 
 
+def _engines(
+    spec: RunSpec,
+    loaded: LoadedModel,
+    make_witness: Callable[[RowStore], Witness],
+    adapt: Callable[[Seams], Seams] | None,
+) -> tuple[Engine, ...]:
+    """One a sequence."""
+    engines = tuple(_engine(spec, loaded, make_witness, adapt) for _ in range(spec.n_sequences))
+    for which, engine in enumerate(engines):
+        engine.which, engine.beams = which, engines
+    return engines
+
+
 def _engine(
-    spec: RunSpec, loaded: LoadedModel, make_witness: Callable[[RowStore], Witness]
+    spec: RunSpec,
+    loaded: LoadedModel,
+    make_witness: Callable[[RowStore], Witness],
+    adapt: Callable[[Seams], Seams] | None,
 ) -> Engine:
     device = resolve_device(spec.device)
     weights = loaded.weights.to(resolve_dtype(spec.dtype, device), device)
@@ -143,7 +168,7 @@ def _engine(
         numbering = ByRank(spec.capacity, spec.sinks)
     policy = _POLICIES[spec.policy](spec)
     n_rows = spec.capacity + (spec.longest_append if policy.evicts_at_commit else 0)
-    seams_at = activate(spec.faults, config.n_layers).tables()
+    seams_at = _adapted(activate(spec.faults, config.n_layers).tables(), adapt)
     store = RowStore.allocate(
         config.n_layers,
         config.n_kv_heads,
@@ -163,6 +188,15 @@ def _engine(
         witness=make_witness(store),
         capacity=spec.capacity,
     )
+
+
+def _adapted(
+    seams_at: Callable[[int], LayerSeams], adapt: Callable[[Seams], Seams] | None
+) -> Callable[[int], LayerSeams]:
+    if adapt is None:
+        return seams_at
+    adapted = cache(adapt)
+    return lambda step: tuple(adapted(seams) for seams in seams_at(step))
 
 
 def _sampling(spec: RunSpec) -> Sampling:

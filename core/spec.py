@@ -58,6 +58,13 @@ class Verify:
 
 
 @dataclass(frozen=True, slots=True)
+class Reorder:
+    """Sequence b goes on from the text of sequence `parents[b]`, for every sequence at once."""
+
+    parents: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NewPrompt:
     """Forget the text and read these tokens.
 
@@ -82,7 +89,7 @@ class Probe:
     n_values: int
 
 
-Request = Prefill | Decode | Verify | Rollback | NewPrompt | Probe
+Request = Prefill | Decode | Verify | Rollback | Reorder | NewPrompt | Probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +132,8 @@ class RunSpec:
         dtype: number type of weights and cache.
         kv_dtype: "int8": keys and values are kept with 255 steps a row; None: as computed.
         growable: start with a small buffer and double it whenever a row past its end is needed.
+        n_sequences: beams that read the same prompt and go on from its best tokens. More than one
+            take a prefill, decodes and reorders only, under the policy refuse.
         requests: the whole list of requests; None: prefill the prompt, then decode.
     """
 
@@ -146,6 +155,7 @@ class RunSpec:
     dtype: DTypeName = "float32"
     kv_dtype: KvDTypeName | None = None
     growable: bool = False
+    n_sequences: int = 1
     requests: tuple[Request, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -158,6 +168,8 @@ class RunSpec:
         prefill = (Prefill(self.prompt_ids),)
         for request in prefill if self.requests is None else self.requests:
             _check_request(self, request)
+        if self.n_sequences > 1:
+            _check_sequences(self)
 
     @property
     def all_requests(self) -> tuple[Request, ...]:
@@ -226,6 +238,7 @@ def _check_numbers(spec: RunSpec) -> None:
         ("steps", spec.steps, 0),
         ("sinks", spec.sinks, 0),
         ("seed", spec.seed, 0),
+        ("n_sequences", spec.n_sequences, 1),
         ("chunk", 1 if spec.chunk is None else spec.chunk, 1),
         ("top_k", 1 if spec.top_k is None else spec.top_k, 1),
     )
@@ -301,6 +314,8 @@ def _check_request(spec: RunSpec, request: Request) -> None:
             raise SpecError(f"rollback of {n!r} tokens; it must be at least 1", field="requests")
         case Probe():
             _check_probe(spec, request)
+        case Reorder():
+            _check_reorder(spec, request)
         case _:
             pass
 
@@ -344,6 +359,34 @@ def _check_padding(spec: RunSpec, prefill: Prefill) -> None:
             "padding needs the policy refuse and no chunks, not "
             f"{spec.policy} and chunk {spec.chunk}",
             field="policy" if spec.policy != "refuse" else "chunk",
+        )
+
+
+def _check_reorder(spec: RunSpec, reorder: Reorder) -> None:
+    n = spec.n_sequences
+    is_good = len(reorder.parents) == n and all(_is_int(p, 0) and p < n for p in reorder.parents)
+    if n < 2 or not is_good:
+        raise SpecError(
+            f"a reorder to the parents {list(reorder.parents)} of {n} sequences; name one parent, "
+            f"0 to {n - 1}, for each of at least two",
+            field="requests",
+        )
+
+
+def _check_sequences(spec: RunSpec) -> None:
+    first, *others = spec.all_requests
+    if spec.policy != "refuse" or spec.chunk is not None or spec.growable:
+        raise SpecError(
+            f"{spec.n_sequences} sequences need the policy refuse, no chunks and a buffer that "
+            "has all its rows",
+            field="n_sequences",
+        )
+    is_prefill = isinstance(first, Prefill) and first.n_pad == 0
+    if not is_prefill or not all(isinstance(r, Decode | Reorder) for r in others):
+        raise SpecError(
+            f"{spec.n_sequences} sequences take a prefill without padding, then decodes and "
+            "reorders only",
+            field="requests",
         )
 
 

@@ -8,6 +8,8 @@ from core.arrays import FloatArray
 from core.policy_oracle import Expected
 
 Standing = Literal["right", "rounding", "wrong"]
+OffRows = tuple[tuple[tuple[int, int], ...], ...]
+"""[L] for each layer (first, end) of runs of physical rows, ascending; empty: none in any layer."""
 
 FIELDS = (
     "outcome",
@@ -114,6 +116,8 @@ class StepVerdict:
         logits: None where nothing was computed, or where there is nothing to compare with.
         first_difference: None where nothing differs.
         stages: None: read from a file that does not have them.
+        off_rows: rows read in the step (in one that computed nothing, in the last that did) whose
+            bytes are not what the reference computes for the token that is there.
     """
 
     step: int
@@ -123,6 +127,7 @@ class StepVerdict:
     logits: LogitsVerdict | None
     first_difference: Difference | None
     stages: Stages | None = None
+    off_rows: OffRows = ()
 
     @property
     def is_wrong(self) -> bool:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QFrame, QScrollArea, QWidget
 
 from app.docks.registry import DockSpec
@@ -55,6 +56,14 @@ class Dock(QDockWidget):
         return self.widget().minimumHeight()
 
     @property
+    def is_behind(self) -> bool:
+        """Whether it stands behind a tab: Qt puts it outside of the window then."""
+        if self.isHidden() or self.isFloating():
+            return False
+        window = self.window()
+        return not window.rect().intersects(QRect(self.mapTo(window, QPoint()), self.size()))
+
+    @property
     def title_bar(self) -> TitleBar:
         """The title with its buttons."""
         return self._bar
@@ -83,6 +92,35 @@ class Dock(QDockWidget):
         self.setFloating(not self.isFloating())
 
 
+class Island(QWidget):
+    """Gives a view its place, and keeps to itself that something is arranged anew in there.
+
+    A layout tells all that hold it whenever it arranges its parts; the last of them is the window,
+    which then arranges every panel.
+    """
+
+    def __init__(self, content: QWidget) -> None:
+        """Takes the view."""
+        super().__init__()
+        self.content = content
+        content.setParent(self)
+        self.setFocusProxy(content)
+        self.setSizePolicy(content.sizePolicy())
+
+    def sizeHint(self) -> QSize:
+        """That of the view."""
+        return self.content.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        """That of the view."""
+        return self.content.minimumSizeHint()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The view fills it."""
+        super().resizeEvent(event)
+        self.content.resize(self.size())
+
+
 class ReadoutDock(Dock):
     """Shows one readout. While hidden it does nothing, and remembers the newest view only."""
 
@@ -101,7 +139,7 @@ class ReadoutDock(Dock):
         super().__init__(
             spec.id,
             spec.title,
-            spec.build(theme),
+            Island(spec.build(theme)),
             theme,
             area=spec.area,
             tab_of=spec.tab_of,
@@ -114,7 +152,9 @@ class ReadoutDock(Dock):
     @property
     def content(self) -> Any:  # noqa: ANN401  (each view takes a readout of its own kind)
         """The widget that shows the readout."""
-        return self.widget()
+        island = self.widget()
+        assert isinstance(island, Island)  # noqa: S101  (made here)
+        return island.content
 
     def dress(self, theme: Theme) -> None:
         """Build the view anew in another theme; it shows what the old one did.
@@ -122,19 +162,20 @@ class ReadoutDock(Dock):
         A view that has choices of its own hands them over: `choices()` and `choose(choices)`.
         """
         super().dress(theme)
-        old = self.content
-        self.setWidget(self.spec.build(theme))
+        old, old_island = self.content, self.widget()
+        self.setWidget(Island(self.spec.build(theme)))
         self._take_in(theme)
         if hasattr(old, "choices"):
             self.content.choose(old.choices())
-        old.deleteLater()
+        old_island.deleteLater()
         self._is_shown = False
         if self._is_seen:
             self._show_pending()
 
     def show_view(self, view: RunView) -> None:
-        """Show this now, or when the panel is next seen."""
-        self._view, self._is_shown = view, False
+        """Show this now, or when the panel is next seen; what is shown already stays."""
+        is_shown = self._is_shown and self._view is not None and view.is_same(self._view)
+        self._view, self._is_shown = view, is_shown
         if self._is_seen:
             self._show_pending()
 
@@ -160,6 +201,7 @@ class ReadoutDock(Dock):
         content = self.content
         # Qt moves no neighbour when a least height changes, so it is the same at all times.
         content.setMinimumHeight(theme.px(self.spec.least_px))
+        self.widget().setMinimumHeight(content.minimumHeight())
         content.selected.connect(self.selected)
         content.pointed.connect(self.pointed)
         if hasattr(content, "link_wanted"):
@@ -183,6 +225,7 @@ class FormScroll(QScrollArea):
         """Takes the form; what it complains about is scrolled to."""
         super().__init__()
         form.complained.connect(self._scroll_to)
+        self.setAccessibleName("Setup")
         self.setWidget(form)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)

@@ -17,6 +17,7 @@ from app.widgets.order_switch import OrderSwitch
 from app.widgets.slot_canvas import SlotCanvas
 from app.widgets.slot_panel import SlotPanel
 from app.widgets.slot_scroll import SlotScroll
+from app.widgets.token_words import query_name
 from app.widgets.weight_words import code_words, key_words, weight_tip
 from core.arrays import ABSENT
 from core.readouts.attention import AttentionReadout, HeadGrid
@@ -25,7 +26,7 @@ from core.selection import Selection
 TOP_PX, LEGEND_PX = 8, 24
 BLANK = "the attention of every head appears here"
 NO_QUERY = "no token of this text was computed yet"
-_LEAST_ROWS_PX = 44
+_LEAST_ROWS_PX = 38
 
 
 class AttentionView(SlotPanel):
@@ -94,7 +95,8 @@ class _AttentionCanvas(SlotCanvas):
         columns = self._columns_shown(readout)
         codes = self._codes_shown(readout, columns)
         rows.draw_codes(painter, codes, self._colours, theme)
-        rows.draw_names(painter, [f"{q.token_index} {q.text}" for q in readout.queries], theme)
+        names = [query_name(query.token_index, query.text) for query in readout.queries]
+        rows.draw_names(painter, names, theme)
         rows.draw_now(painter, readout.n_now, theme)
         if self._has_numbers(readout):
             weights = np.where(columns >= 0, self._grid(readout).newest_weights[columns], 0.0)
@@ -266,7 +268,7 @@ class _AttentionCanvas(SlotCanvas):
             return super().table()
         grid = self._grid(readout)
         names = tuple(key_words(key) for key in grid.columns)
-        rows = tuple(f"query {q.token_index} {q.text}" for q in readout.queries)
+        rows = tuple(f"query {query_name(q.token_index, q.text)}" for q in readout.queries)
         title = f"Attention of layer {readout.layer}, head {readout.head}"
 
         def cell(row: int, column: int) -> str:

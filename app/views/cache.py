@@ -1,6 +1,6 @@
 """Slots × layers of the cache, with the numbers of each slot below."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from app.theme import Theme
 from app.widgets import code_image, marks, slot_cells, slot_overview
 from app.widgets.canvas import Hit
 from app.widgets.data_table import TableData
+from app.widgets.off_strips import GOOD_ROW_PX, MOST_ROW_PX, RowPlaces
 from app.widgets.slot_canvas import SlotCanvas
 from app.widgets.slot_numbers import LABEL_PX, LabelRow, NumberPainter, label_rows
 from app.widgets.slot_panel import SlotPanel
@@ -24,8 +25,6 @@ from core.readouts.words import ranges
 TOP_PX = 6
 CELLS_FROM_PX = 6
 BLANK = "the slots of the cache appear here, with the token that each one holds"
-_LEAST_ROW_PX, _GOOD_ROW_PX, _MOST_ROW_PX = 5, 14, 26
-_GAP_PX = 2
 _NAME_FROM_PX = 9
 _COLUMNS = ("token index", "position id", "expected position", "text", "row")
 
@@ -43,7 +42,7 @@ class _CacheCanvas(SlotCanvas):
 
     def __init__(self, theme: Theme) -> None:
         labels = TOP_PX + 4 * theme.px(LABEL_PX) + 2
-        super().__init__(theme, "Cache", labels + _GOOD_ROW_PX, labels + _MOST_ROW_PX + 2)
+        super().__init__(theme, "Cache", labels + GOOD_ROW_PX, labels + MOST_ROW_PX + 2)
         self._colours = slot_cells.state_colours(theme)
         self._drags = False
         self._known_rows: tuple[CacheReadout, SlotRuler, tuple[LabelRow, ...]] | None = None
@@ -58,11 +57,13 @@ class _CacheCanvas(SlotCanvas):
         ruler = self.ruler()
         if ruler.is_scrolled:
             self._draw_overview(painter, ruler, readout)
-        top, height = self._top(ruler), self._row_height(ruler, readout)
-        for row in readout.rows:
-            self._draw_name(painter, ruler, row, QRectF(0, top, ruler.gutter_px, height))
-            self._draw_row(painter, ruler, readout, row, QRectF(0, top, 0, height))
-            top += height + _GAP_PX
+        places = self._places(ruler, readout)
+        for number, row in enumerate(readout.rows):
+            at = QRectF(0, places.top_of(number), ruler.gutter_px, places.height)
+            self._draw_name(painter, ruler, row, at)
+            self._draw_row(painter, ruler, readout, row, at)
+            places.draw_lines(painter, ruler, self.theme, self._slots_shown(ruler), number)
+        top = places.top_of(len(readout.rows))
         self._draw_capacity(painter, ruler, readout, top)
         label_rows = self._label_rows(ruler, readout)
         slots = self._slots_shown(ruler).tolist() if label_rows else []
@@ -77,11 +78,10 @@ class _CacheCanvas(SlotCanvas):
     def _top(self, ruler: SlotRuler) -> float:
         return TOP_PX + (slot_overview.STRIP_PX + 6 if ruler.is_scrolled else 0)
 
-    def _row_height(self, ruler: SlotRuler, readout: CacheReadout) -> float:
-        n_labels = len(self._label_rows(ruler, readout))
-        free = self.height() - self._top(ruler) - 4 - self.theme.px(LABEL_PX) * n_labels
-        each = max(_LEAST_ROW_PX, free // len(readout.rows) - _GAP_PX)
-        return float(min(each, self.theme.px(_MOST_ROW_PX)))
+    def _places(self, ruler: SlotRuler, readout: CacheReadout) -> RowPlaces:
+        labels = self.theme.px(LABEL_PX) * len(self._label_rows(ruler, readout))
+        top = self._top(ruler)
+        return RowPlaces.of(readout.rows, top, self.height() - top - 4 - labels, self.theme)
 
     def _label_rows(self, ruler: SlotRuler, readout: CacheReadout) -> tuple[LabelRow, ...]:
         known = self._known_rows
@@ -129,6 +129,11 @@ class _CacheCanvas(SlotCanvas):
             slot_cells.draw_alarm(painter, new, self.theme)
         if sinks:
             slot_cells.draw_sinks(painter, sinks, self.theme)
+        if row.is_off.any():
+            is_off = row.is_off_anywhere[slots] & (row.state[slots] != SlotState.NAN)
+            columns = [c for c, off in zip(ruler.shown, is_off.tolist(), strict=True) if off]
+            corners = [ruler.cell(column, at.top(), at.height()) for column in columns]
+            slot_cells.draw_off(painter, corners, self.theme)
 
     def _draw_picture(
         self, painter: QPainter, ruler: SlotRuler, states: NDArray[np.uint8], at: QRectF
@@ -157,7 +162,7 @@ class _CacheCanvas(SlotCanvas):
         for column in ruler.shown if readout.axis.chosen is not None else ():
             if _is_chosen(readout, readout.labels[self.slots[column]]):
                 cell = ruler.cell(column, top - 2, bottom - top + 2)
-                marks.chosen(painter, cell.adjusted(1, 1, -1, -1), self.theme)
+                marks.chosen(painter, cell.adjusted(0, 1, 0, -1), self.theme)
 
     def _draw_side(self, painter: QPainter, ruler: SlotRuler, readout: CacheReadout) -> None:
         """Length and seen, then what the cells mean."""
@@ -175,7 +180,8 @@ class _CacheCanvas(SlotCanvas):
         slots = self._slots_shown(ruler)
         codes = np.unique([row.state[slots] for row in readout.rows]).tolist()
         place = QRectF(left, top + 4, width, self.height() - top - 8)
-        slot_cells.draw_legend(painter, place, map(SlotState, codes), theme)
+        has_off = any(row.is_off[:, slots].any() for row in readout.rows)
+        slot_cells.draw_legend(painter, place, map(SlotState, codes), theme, has_off=has_off)
 
     # What is where
 
@@ -185,13 +191,11 @@ class _CacheCanvas(SlotCanvas):
         if readout is None or column is None or at.y() < self._top(ruler) - 4:
             return None
         slot = int(self.slots[column])
-        label, top = readout.labels[slot], self._top(ruler)
-        step = self._row_height(ruler, readout) + _GAP_PX
-        row = readout.rows[min(int(max(0.0, at.y() - top) // step), len(readout.rows) - 1)]
-        is_in_row = at.y() < top + step * len(readout.rows)
-        layer = readout.selection.layer
-        if is_in_row and layer not in row.layers:
-            layer = row.layers[0]
+        label, places = readout.labels[slot], self._places(ruler, readout)
+        number, line = places.at(at.y())
+        row, layer = readout.rows[number], readout.selection.layer
+        if at.y() < places.top_of(len(readout.rows)):
+            layer = line if line is not None else layer if layer in row.layers else row.layers[0]
         selection = replace(
             readout.selection,
             layer=layer,
@@ -199,7 +203,10 @@ class _CacheCanvas(SlotCanvas):
             token_index=label.token_index,
             position_id=label.position_id,
         )
-        return Hit("\n".join(_tip(label, SlotState(int(row.state[slot])))), selection)
+        off = [
+            layer for layer, is_off in zip(row.layers, row.is_off[:, slot], strict=True) if is_off
+        ]
+        return Hit("\n".join(_tip(label, SlotState(int(row.state[slot])), off)), selection)
 
     def slot_of_token(self, token_index: int) -> int | None:
         slots = [] if self.readout is None else self.readout.labels.slots_of(token_index)
@@ -212,8 +219,8 @@ class _CacheCanvas(SlotCanvas):
         if self.readout is None:
             return 0.0
         ruler = self.ruler()
-        height = self._row_height(ruler, self.readout)
-        return self._top(ruler) + row * (height + _GAP_PX) + height / 2
+        places = self._places(ruler, self.readout)
+        return places.top_of(row) + places.height / 2
 
     def table(self) -> TableData:
         readout = self.readout
@@ -284,7 +291,7 @@ def _is_chosen(readout: CacheReadout, label: SlotLabel) -> bool:
     return label.is_counted and label.token_index == selection.token_index
 
 
-def _tip(label: SlotLabel, state: SlotState) -> Iterator[str]:
+def _tip(label: SlotLabel, state: SlotState, off: Sequence[int]) -> Iterator[str]:
     yield f"slot {label.slot}" + ("" if label.row is None else f" · row {label.row}")
     yield slot_cells.STATE_NAMES[state]
     if label.token_index is not None:
@@ -293,6 +300,9 @@ def _tip(label: SlotLabel, state: SlotState) -> Iterator[str]:
         yield f"position id {label.position_id}"
     if label.is_position_wrong:
         yield f"should be {label.expected_position_id}"
+    if off:
+        where = f"layer{'s' if len(off) > 1 else ''} {ranges(off)}"
+        yield f"its row is not the one that the reference computes for the token, in {where}"
     is_foreign = label.claimed_token_index != label.token_index or label.is_position_foreign
     if is_foreign and label.claimed_token_index is not None:
         claim = f"token {label.claimed_token_index}, position id {label.claimed_position_id}"

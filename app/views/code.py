@@ -47,6 +47,7 @@ class CodeView(QWidget):
         self._section: CodeSection | None = None
         self._seam: str | None = None
         self._faulty: tuple[str, ...] = ()
+        self._kept: tuple[tuple[object, ...], tuple[tuple[ShownLine, ...], ...]] | None = None
         self.setAccessibleName("Code")
         self._make_parts()
         self._lay_out()
@@ -220,9 +221,19 @@ class CodeView(QWidget):
     ) -> tuple[tuple[ShownLine, ...], ...]:
         """The lines of each pane."""
         n_columns = min(pane.n_columns(has_bar=has_bar) for pane in panes)
-        if len(panes) > 1:
-            return beside_each_other(section, n_columns, is_folded=is_folded)
-        return (below_each_other(section, n_columns, is_folded=is_folded),)
+        functions = (section.correct, section.faulty)
+        key = (*functions, section.rows, len(panes), n_columns, is_folded)
+        if self._kept is None or self._kept[0] != key:  # most steps ask the same functions
+            self._kept = (key, _lines(section, len(panes), n_columns, is_folded=is_folded))
+        return self._kept[1]
 
     def _head_px(self) -> int:
         return self._head.sizeHint().height()
+
+
+def _lines(
+    section: CodeSection, n_panes: int, n_columns: int, *, is_folded: bool
+) -> tuple[tuple[ShownLine, ...], ...]:
+    if n_panes > 1:
+        return beside_each_other(section, n_columns, is_folded=is_folded)
+    return (below_each_other(section, n_columns, is_folded=is_folded),)

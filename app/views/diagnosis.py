@@ -1,4 +1,4 @@
-"""The strip above the timeline: the first difference of the run in words; a click goes there."""
+"""The strip above the timeline: what goes wrong, and where it first shows; a click goes there."""
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QEnterEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -11,8 +11,11 @@ from core.selection import Selection
 
 HEIGHT_PX = 22
 NAME = "First difference"
+DIAGNOSIS = "Diagnosis"
 _KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 _GO = "go there"
+_LEAST_PX = 24
+"""Words are left out where less room than this is left for them."""
 
 
 class DiagnosisStrip(QWidget):
@@ -57,7 +60,9 @@ class DiagnosisStrip(QWidget):
         self._readout = readout
         self.setAccessibleDescription(self.sentence)
         can_go = readout is not None and readout.target is not None
-        self.setToolTip(f"{self.sentence}\nClick to go there" if can_go else self.sentence)
+        account = () if readout is None else readout.account
+        go = ("Click to go there",) if can_go else ()
+        self.setToolTip("\n".join((self.sentence, *account, *go)))
         shape = Qt.CursorShape.PointingHandCursor if can_go else Qt.CursorShape.ArrowCursor
         self.setCursor(shape)
         self.update()
@@ -84,24 +89,24 @@ class DiagnosisStrip(QWidget):
         sign_px = painter.fontMetrics().horizontalAdvance("✕") + 8
         painter.drawText(QRectF(left, 0, sign_px, height), Qt.AlignmentFlag.AlignVCenter, sign)
         left += sign_px
-        title = f"{NAME}:" if readout.state == "wrong" else ""
-        if title:
-            painter.setFont(theme.sans())
-            width = painter.fontMetrics().horizontalAdvance(title) + 7
-            place = QRectF(left, 0, width, height)
-            marks.label(painter, place, title, theme.dim, Qt.AlignmentFlag.AlignLeft)
-            left += width
-        painter.setFont(theme.sans())
         right = self.width() - theme.margin_px
-        words_px = painter.fontMetrics().horizontalAdvance(readout.sentence) + 6.0
+        painter.setFont(theme.sans())
         link_px = painter.fontMetrics().horizontalAdvance(_GO) + 4.0
         is_there = readout.step == readout.selection.step
         has_link = readout.target is not None and not is_there
-        room = right - left - (link_px + 12 if has_link else 0)
-        place = QRectF(left, 0, min(words_px, room), height)
-        marks.label(painter, place, readout.sentence, theme.text, Qt.AlignmentFlag.AlignLeft)
+        end = right - (link_px + 12 if has_link else 0)
+        for words, is_bold, is_dim in _parts(readout):
+            painter.setFont(theme.sans(is_bold=is_bold))
+            width = min(painter.fontMetrics().horizontalAdvance(words) + 6.0, end - left)
+            if width < _LEAST_PX:
+                break
+            colour = theme.dim if is_dim else theme.text
+            place = QRectF(left, 0, width, height)
+            marks.label(painter, place, words, colour, Qt.AlignmentFlag.AlignLeft)
+            left += width
         if has_link:
-            self._draw_link(painter, QRectF(place.right() + 10, 0, link_px, height))
+            painter.setFont(theme.sans())
+            self._draw_link(painter, QRectF(left + 10, 0, link_px, height))
 
     def _draw_link(self, painter: QPainter, place: QRectF) -> None:
         marks.label(painter, place, _GO, self.theme.new, Qt.AlignmentFlag.AlignLeft)
@@ -147,6 +152,18 @@ class DiagnosisStrip(QWidget):
     def _go(self) -> None:
         if self._readout is not None and self._readout.target is not None:
             self.selected.emit(self._readout.target)
+
+
+def _parts(readout: FirstDifferenceReadout) -> tuple[tuple[str, bool, bool], ...]:
+    """What is said, in parts: the words, whether they are bold, whether they are dim."""
+    if readout.mechanism is not None:
+        return (
+            (f"{DIAGNOSIS}:", False, True),
+            (readout.mechanism, True, False),
+            (f"· {readout.difference}", False, False),
+        )
+    title = ((f"{NAME}:", False, True),) if readout.state == "wrong" else ()
+    return (*title, (readout.sentence, False, False))
 
 
 def _sign(readout: FirstDifferenceReadout, theme: Theme) -> tuple[str, QColor]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QRect, QSignalBlocker, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetricsF, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from app.elided_label import ElidedLabel
 from app.theme import Theme, quiet_choice
+from app.widgets.sentence import Sentence
 from app.widgets.tensor_image import TensorImage
 from app.widgets.tensor_table import TensorTable
 from app.widgets.tensor_words import statistics
@@ -113,14 +114,8 @@ class InspectorView(QWidget):
         self._table = TensorTable(theme)
         self._table.chosen.connect(self._choose_entry)
         self._ways = QButtonGroup(self)
-        self._story = QLabel()
-        self._story.setFont(theme.sans(px=theme.small_px + 1))
-        self._story.setWordWrap(True)
-        self._story.setTextFormat(Qt.TextFormat.PlainText)
+        self._story = Sentence(theme)
         self._story.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self._story.setContentsMargins(theme.margin_px, 2, theme.margin_px, 3)
-        self._story.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._story.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._story.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._blank = QLabel(BLANK)
         self._blank.setWordWrap(True)
@@ -226,22 +221,10 @@ class InspectorView(QWidget):
         self._story.setVisible(bool(full))
         if not full:
             return
-        margins, metrics = self._story.contentsMargins(), self._story.fontMetrics()
-        width = max(1, self.width() - margins.left() - margins.right())
-        n_lines = max(1, int(self.height() * _STORY_SHARE / metrics.lineSpacing()))
-        most = n_lines * metrics.lineSpacing()
-
-        def needed(text: str) -> int:
-            box = QRect(0, 0, width, 0)
-            return metrics.boundingRect(box, Qt.TextFlag.TextWordWrap, text).height()
-
-        words, shown = full.split(" "), full
-        while len(words) > 1 and needed(shown) > most:
-            words.pop()
-            shown = " ".join(words) + " …"
-        self._story.setText(shown)
-        self._story.setToolTip("" if shown == full else full)
-        self._story.setFixedHeight(needed(shown) + margins.top() + margins.bottom())
+        margins, line_px = self._story.contentsMargins(), self._story.fontMetrics().lineSpacing()
+        n_lines = max(1, int(self.height() * _STORY_SHARE / line_px))
+        most_px = n_lines * line_px + margins.top() + margins.bottom()
+        self._story.setFixedHeight(self._story.say(full, self.width(), most_px))
 
 
 class _ShapeList(QListWidget):

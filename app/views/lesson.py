@@ -56,6 +56,7 @@ class LessonView(QWidget):
         self._tabs.setAccessibleName("Lessons of the faults that are on")
         self._tabs.currentChanged.connect(self._show_tab)
         self._scroll = QScrollArea()
+        self._scroll.setAccessibleName("Text of the lesson")
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

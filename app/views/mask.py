@@ -17,6 +17,7 @@ from app.widgets.mask_cells import Kind
 from app.widgets.slot_canvas import SlotCanvas
 from app.widgets.slot_panel import SlotPanel
 from app.widgets.slot_ruler import SlotRuler
+from app.widgets.token_words import query_name
 from core.readouts.mask import MaskReadout
 from core.selection import Selection
 
@@ -102,7 +103,7 @@ class _MaskCanvas(SlotCanvas):
         for row in range(n_rows):
             top, asked = TOP_PX + row * height, readout.queries[row]
             if (n_rows - 1 - row) % every == 0:
-                name, tall = f"{asked.token_index} {asked.text}", every * height
+                name, tall = query_name(asked.token_index, asked.text), every * height
                 lift = (tall - height) / 2
                 marks.gutter_name(painter, self.theme, top - lift, tall, ruler.gutter_px, name)
             if not is_small:
@@ -211,7 +212,7 @@ class _MaskCanvas(SlotCanvas):
         if readout is None:
             return super().table()
         columns = tuple(f"slot {column.slot}" for column in readout.columns)
-        rows = tuple(f"query {q.token_index} {q.text}" for q in readout.queries)
+        rows = tuple(f"query {query_name(q.token_index, q.text)}" for q in readout.queries)
         title = f"Mask of step {readout.step}, layer {readout.layer}"
         return TableData(title, columns, rows, lambda row, place: _verdict(readout, row, place))
 

@@ -188,6 +188,9 @@ class _NextTokenCanvas(CellCanvas):
         words = {"prompt": "the prompt's next"}.get(readout.how or "", readout.how or "")
         painter.setFont(theme.sans(px=theme.small_px))
         place = QRectF(columns.bars, top, columns.numbers - columns.bars - 8, height)
+        wide = painter.fontMetrics().horizontalAdvance(words) + 6.0
+        paper = QRectF(place.right() - wide, top + 2, wide, height - 4)
+        marks.fill(painter, paper, theme.paper)
         marks.label(painter, place, words, theme.text, Qt.AlignmentFlag.AlignRight)
         painter.setPen(QPen(theme.text, 1, Qt.PenStyle.DotLine))
         y = top + height - 1

@@ -29,7 +29,7 @@ from core.selection import Selection
 
 BLANK = "every stage of every step appears here: where a fault begins, and how far it reaches"
 _LEAST_ROW_PX, _GOOD_ROW_PX, _MOST_ROW_PX = 5, 13, 20
-_NAMED_FROM_PX, _WORDS_FROM_PX, _CELLS_FROM_PX = 10, 26, 8
+_NAMES_FROM_PX, _NAMED_FROM_PX, _WORDS_FROM_PX, _CELLS_FROM_PX = 9, 10, 26, 8
 _TOP_PX = 3
 _WORDS: dict[CellState, str] = {
     "nothing": "nothing to compare in this step",
@@ -97,13 +97,21 @@ class _SpreadCanvas(StepCanvas):
         self._draw_scale(painter, ruler)
 
     def _draw_names(self, painter: QPainter, readout: SpreadReadout) -> None:
-        """Every row where there is room; else the first layer, the last, and what is no layer."""
-        row_px, n_stages = self._row_px(), len(readout.stages)
-        every = max(1, math.ceil(_NAMED_FROM_PX / row_px))
+        """Every row where there is room; else where it begins, both ends, and what fits between."""
+        row_px, last = self._row_px(), len(readout.stages) - 1
+        apart = max(1, math.ceil(_NAMES_FROM_PX / row_px))
+        first_wrong = () if readout.first_wrong is None else (readout.first_wrong[1],)
         width = self.ruler().gutter_px
-        for stage in range(0, n_stages, every):
-            middle = self._top(stage) + row_px / 2
-            marks.gutter_name(painter, self.theme, middle - 7, 14, width, readout.stages[stage])
+        margin = self.theme.margin_px
+        painter.setFont(self.theme.sans(px=int(min(self.theme.small_px, row_px * apart + 1))))
+        named: list[int] = []
+        for stage in (*first_wrong, last, *range(last)):
+            if any(abs(stage - other) < apart for other in named):
+                continue
+            named.append(stage)
+            place = QRectF(margin, self._top(stage) + row_px / 2 - 7, width - margin - 6, 14)
+            align = Qt.AlignmentFlag.AlignRight
+            marks.label(painter, place, readout.stages[stage], self.theme.dim, align)
 
     def _draw_column(self, painter: QPainter, ruler: StepRuler, column: SpreadColumn) -> None:
         for stage, cell in enumerate(column.cells):

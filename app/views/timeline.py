@@ -1,9 +1,11 @@
 """The run as a line: error of every step against both thresholds, and the step looked at."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
@@ -25,6 +27,7 @@ _TOP_PX = 5
 _NUMBERS_FROM_HEIGHT, _PHASES_FROM_HEIGHT = 70, 92
 _LIMIT_NAMES_FROM_PX = 28
 _NARROW_PX = 3
+_GLYPH_PX = 14
 
 
 class TimelineView(CanvasPanel):
@@ -63,7 +66,10 @@ class _TimelineCanvas(StepCanvas):
         below = line * (2 if self._has_numbers() else 1) + 4
         height = max(8.0, self.height() - top - below)
         place = QRectF(ruler.gutter_px, top, ruler.room_px, height)
-        return ErrorPlot(place, ruler, self._numbers.of(self.steps())[:, 1:])
+        logs = self._numbers.of(self.steps())[:, 1:]
+        known = logs[:, 2][np.isfinite(logs[:, 2])]
+        limit = float(known[-1]) if known.size else math.nan
+        return ErrorPlot(place, ruler, logs, limit_log=limit, above_px=float(line))
 
     # Drawing
 
@@ -145,12 +151,15 @@ class _TimelineCanvas(StepCanvas):
             return
         y = place.top() if point.max_abs_error is None else plot.y(point.max_abs_error)
         colour = theme.alarm if point.logits == "wrong" else theme.new
-        painter.fillRect(QRectF(x - 0.5, y, 1, place.bottom() - y), colour)
+        top = y if point.is_finite else y + _GLYPH_PX
+        painter.fillRect(QRectF(x - 0.5, top, 1, place.bottom() - top), colour)
         size = min(5.0, max(2.0, width - 1))
         if point.is_finite:
             painter.fillRect(QRectF(x - size / 2, y - size / 2, size, size), colour)
         else:
-            marks.glyph(painter, QRectF(x - 7, y, 14, 14), "N", theme.alarm, theme)
+            marks.glyph(
+                painter, QRectF(x - _GLYPH_PX / 2, y, _GLYPH_PX, _GLYPH_PX), "N", theme.alarm, theme
+            )
 
     def _draw_refusal(
         self, painter: QPainter, x: float, place: QRectF, point: TimelinePoint

@@ -41,6 +41,7 @@ class Canvas(QWidget):
         self._good_height = good_height
         self.setAccessibleName(name)
         self.setMouseTracking(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # what holds it is not painted
         self.setMinimumHeight(least_height)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)

@@ -100,7 +100,9 @@ def _break_at(text: str, start: int, room: int) -> int:
     if len(text) - start <= room:
         return len(text)
     places = range(start + room, start + room // 2, -1)
-    return next((place for place in places if text[place - 1] in _BREAK_AFTER), start + room)
+    stop = next((place for place in places if text[place - 1] in _BREAK_AFTER), start + room)
+    # A blank there stays with the part before it: what comes after begins with its own indent.
+    return stop + 1 if text[stop] == " " else stop
 
 
 def _cut(spans: Sequence[Span], start: int, stop: int) -> tuple[Span, ...]:

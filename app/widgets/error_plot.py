@@ -21,13 +21,28 @@ class ErrorPlot:
         ruler: its x axis.
     """
 
-    def __init__(self, place: QRectF, ruler: StepRuler, logs: NDArray[np.float64]) -> None:
-        """Takes the logarithms to base ten of all that is to be in sight; NaN: no number."""
+    def __init__(
+        self,
+        place: QRectF,
+        ruler: StepRuler,
+        logs: NDArray[np.float64],
+        *,
+        limit_log: float = math.nan,
+        above_px: float = 0.0,
+    ) -> None:
+        """Takes the logarithms to base ten of all that is to be in sight; NaN: no number.
+
+        Above the limit there stay `above_px`, up to half of the height, so that both sides of it
+        can be named.
+        """
         self.place, self.ruler = place, ruler
         known = logs[np.isfinite(logs)]
         low, high = (known.min(), known.max()) if known.size else _USUAL_RANGE
         self._low = math.floor(max(low, math.log10(LOWEST_ERROR)))
-        self._high = math.ceil(max(high, self._low + 1))
+        self._high = float(math.ceil(max(high, self._low + 1)))
+        if math.isfinite(limit_log) and place.height() > 0:
+            share = 1.0 - min(0.5, above_px / place.height())
+            self._high = max(self._high, self._low + (limit_log - self._low) / share)
 
     def y(self, error: float) -> float:
         """Height of an error; an exact zero stands at the bottom."""
@@ -49,7 +64,7 @@ class ErrorPlot:
         """Powers of ten that have room, with their heights."""
         n = self._high - self._low
         every = max(1, math.ceil(n * room_px / self.place.height()))
-        for exponent in range(self._low, self._high + 1, every):
+        for exponent in range(self._low, math.floor(self._high) + 1, every):
             yield exponent, self.y_of_log(exponent)
 
 

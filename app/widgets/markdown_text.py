@@ -31,6 +31,7 @@ class MarkdownText(QTextBrowser):
     def __init__(self, theme: Theme, markdown: str) -> None:
         """Takes the text."""
         super().__init__()
+        self.setAccessibleName("Text")
         self.setOpenLinks(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -52,11 +52,11 @@ def glyph(painter: QPainter, cell: QRectF, sign: str, colour: QColor, theme: The
     painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, sign)
 
 
-def corner(painter: QPainter, cell: QRectF, colour: QColor) -> None:
-    """A triangle in the upper right corner."""
-    size = min(7.0, cell.width() / 2, cell.height() / 2)
+def corner(painter: QPainter, cell: QRectF, colour: QColor, halo: QColor | None = None) -> None:
+    """A triangle in the upper right corner, with a rim that sets it off any ground."""
+    size = min(8.0, cell.width() / 2, cell.height() / 2)
     right, top = cell.right(), cell.top()
-    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setPen(Qt.PenStyle.NoPen if halo is None else QPen(halo, 1))
     painter.setBrush(colour)
     painter.drawPolygon(
         QPolygonF([QPointF(right - size, top), QPointF(right, top), QPointF(right, top + size)])

@@ -2,12 +2,13 @@
 
 from typing import Protocol
 
-from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.theme import Theme
 from app.widgets.canvas import Canvas
+from app.widgets.sentence import Sentence
 from core.selection import Selection
 
 
@@ -32,13 +33,8 @@ class CanvasPanel(QWidget):
         self._canvas = canvas
         self._full = ""
         canvas.setParent(self)
-        self._sentence = QLabel(self)
-        self._sentence.setWordWrap(True)
-        self._sentence.setFont(theme.sans(px=theme.small_px + 1))
-        self._sentence.setContentsMargins(theme.margin_px, 2, theme.margin_px, 3)
-        self._sentence.setTextFormat(Qt.TextFormat.PlainText)
-        self._sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._sentence.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._sentence = Sentence(theme)
+        self._sentence.setParent(self)
         self._sentence.hide()
         self.setFocusProxy(canvas)
         self.setAccessibleName(canvas.accessibleName())
@@ -67,7 +63,7 @@ class CanvasPanel(QWidget):
 
     def sizeHint(self) -> QSize:
         """Room for the canvas and a line."""
-        hint, line = self._canvas.sizeHint(), self._height_of("x")
+        hint, line = self._canvas.sizeHint(), self._line_px
         return QSize(hint.width(), hint.height() + line)
 
     def minimumSizeHint(self) -> QSize:
@@ -76,6 +72,8 @@ class CanvasPanel(QWidget):
 
     def say(self, sentence: str) -> None:
         """Put a sentence under the canvas, and into its description; an empty one hides it."""
+        if sentence == self._full:
+            return
         self._full = sentence
         self._sentence.setVisible(bool(sentence))
         self._canvas.setAccessibleDescription(sentence)
@@ -89,13 +87,8 @@ class CanvasPanel(QWidget):
 
     def _fit(self) -> None:
         """As many whole words as there are lines for; all of them in the tool tip."""
-        shown, words = self._full, self._full.split(" ")
-        while len(words) > 1 and not self._has_room_for(shown):
-            words.pop()
-            shown = " ".join(words) + " …"
-        self._sentence.setText(shown)
-        self._sentence.setToolTip("" if shown == self._full else self._full)
-        self._place(self._height_of(shown) if shown else 0)
+        free = self.height() - self._canvas.minimumHeight()
+        self._place(self._sentence.say(self._full, self.width(), max(free, self._line_px)))
 
     def _place(self, sentence_px: int) -> None:
         """No layout does this: it would arrange the whole window anew with every sentence."""
@@ -103,14 +96,6 @@ class CanvasPanel(QWidget):
         self._canvas.setGeometry(0, 0, self.width(), canvas_px)
         self._sentence.setGeometry(0, canvas_px, self.width(), sentence_px)
 
-    def _has_room_for(self, text: str) -> bool:
-        free = self.height() - self._canvas.minimumHeight()
-        return self._height_of(text) <= max(free, self._height_of("x"))
-
-    def _height_of(self, text: str) -> int:
-        """Height of a text in as many lines as it needs, margins included."""
-        margins, metrics = self._sentence.contentsMargins(), self._sentence.fontMetrics()
-        width = self.width() - margins.left() - margins.right()
-        box = QRect(0, 0, max(1, width), 0)
-        lines = metrics.boundingRect(box, Qt.TextFlag.TextWordWrap, text)
-        return lines.height() + margins.top() + margins.bottom()
+    @property
+    def _line_px(self) -> int:
+        return self._sentence.height_of("x", self.width())

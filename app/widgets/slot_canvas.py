@@ -1,6 +1,7 @@
 """A canvas whose columns are slots: same places, order, scroll and crosshair in all of them."""
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,13 +38,16 @@ _PLAIN = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
 _NOTCH, _COLUMNS_PER_NOTCH = 120, 4
 
 
+_slot_ruler = lru_cache(64)(SlotRuler)
+"""One ruler for all canvases of the same width: it keeps what it worked out."""
+
+
 class SlotCanvas(Canvas):
     """Sub-classes draw in `draw`; what is pointed at is drawn over that picture, which is kept."""
 
     def __init__(self, theme: Theme, name: str, least_height: int, good_height: int) -> None:
         """With a scroll of its own until it follows another one."""
         super().__init__(theme, name, least_height, good_height)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.readout: Any = None
         self._picture = QPixmap()
         self._is_stale = True
@@ -86,11 +90,11 @@ class SlotCanvas(Canvas):
 
     def _new_ruler(self, axis: SlotAxis | None, part: SlotPart) -> SlotRuler:
         if axis is None:
-            return SlotRuler(self.width(), 1, scale=self.theme.scale)
+            return _slot_ruler(self.width(), 1, scale=self.theme.scale)
         is_held = part.first is not None and axis.chosen in (None, part.chosen)
         seen = axis.newest if axis.chosen is None else axis.chosen
         in_sight = None if is_held else self.column_of(seen)
-        return SlotRuler(
+        return _slot_ruler(
             self.width(), axis.n_slots, part.first, in_sight, part.shows_all, self.theme.scale
         )
 

@@ -24,6 +24,7 @@ STATE_NAMES = {
     SlotState.FOREIGN: "holds the row of another token",
     SlotState.STRAY: "counted, but holding a row of no token",
     SlotState.UNWRITTEN: "counted, never written",
+    SlotState.NAN: "holds what is not a number",
 }
 SHORT_NAMES = {
     SlotState.NEVER_WRITTEN: "never written",
@@ -36,8 +37,10 @@ SHORT_NAMES = {
     SlotState.FOREIGN: "other token's row",
     SlotState.STRAY: "stray row",
     SlotState.UNWRITTEN: "counted, never written",
+    SlotState.NAN: "not a number",
 }
-WRONG = (SlotState.FOREIGN, SlotState.STRAY, SlotState.UNWRITTEN)
+OFF_NAME = "row differs"
+WRONG = (SlotState.FOREIGN, SlotState.STRAY, SlotState.UNWRITTEN, SlotState.NAN)
 
 
 def state_colour(state: SlotState, theme: Theme) -> QColor:
@@ -149,6 +152,12 @@ def _unwritten(painter: QPainter, places: Sequence[QRectF], state: SlotState, th
         marks.glyph(painter, place, "!", theme.alarm, theme)
 
 
+def _nan(painter: QPainter, places: Sequence[QRectF], state: SlotState, theme: Theme) -> None:
+    _fill(painter, places, theme.alarm)
+    for place in places:
+        marks.glyph(painter, place, "N", theme.paper, theme)
+
+
 _DRAW = {
     SlotState.NEVER_WRITTEN: _never_written,
     SlotState.LIVE: _live,
@@ -160,23 +169,44 @@ _DRAW = {
     SlotState.FOREIGN: _foreign,
     SlotState.STRAY: _unwritten,
     SlotState.UNWRITTEN: _unwritten,
+    SlotState.NAN: _nan,
 }
 
 
+def draw_off(painter: QPainter, places: Sequence[QRectF], theme: Theme) -> None:
+    """The corner of a row that is not what the reference computes."""
+    for place in places:
+        marks.corner(painter, place, theme.alarm, theme.paper)
+
+
 def draw_legend(
-    painter: QPainter, place: QRectF, states: Iterable[SlotState], theme: Theme
+    painter: QPainter,
+    place: QRectF,
+    states: Iterable[SlotState],
+    theme: Theme,
+    *,
+    has_off: bool = False,
 ) -> None:
-    """What cells mean, as far as there is room; what is wrong first."""
+    """What cells mean, as far as there is room; what is wrong first.
+
+    `has_off`: whether there are rows that are not what the reference computes.
+    """
     painter.setFont(theme.sans(px=theme.small_px))
     x, y = place.left(), place.top()
-    for state in sorted(states, key=lambda state: (state not in WRONG, state)):
-        name = SHORT_NAMES[state]
+    ordered = sorted(states)
+    wrong = [state for state in ordered if state in WRONG]
+    others = [state for state in ordered if state not in WRONG]
+    for state in (*wrong, *((None,) if has_off else ()), *others):
+        name = OFF_NAME if state is None else SHORT_NAMES[state]
         width = 28 + painter.fontMetrics().horizontalAdvance(name)
         if x > place.left() and x + width - 10 > place.right():
             x, y = place.left(), y + _LEGEND_LINE_PX
         if y + _LEGEND_LINE_PX > place.bottom():
             return
-        draw_cells(painter, {state: [QRectF(x, y + 2, 12, 12)]}, theme)
+        cell = QRectF(x, y + 2, 12, 12)
+        draw_cells(painter, {SlotState.LIVE if state is None else state: [cell]}, theme)
+        if state is None:
+            draw_off(painter, [cell], theme)
         painter.setFont(theme.sans(px=theme.small_px))
         painter.setPen(theme.dim)
         painter.drawText(QPointF(x + 17, y + 12), name)

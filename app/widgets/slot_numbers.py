@@ -83,7 +83,8 @@ class NumberPainter:
         self._painter, self._ruler, self._theme = painter, ruler, theme
         self._is_narrow = ruler.column_px < NUMBERS_PX * ruler.scale
         px = theme.small_px - (_SMALLER_PX if ruler.column_px < _ROOMY_PX * ruler.scale else 0)
-        self._font, self._struck = theme.mono(px=px), theme.mono(px=px)
+        self._font = theme.mono(px=px)
+        self._struck = QFont(self._font)
         self._is_struck = False
         is_tight = ruler.column_px < _ROOMY_TEXT_PX * ruler.scale
         self._text_font = theme.mono(px=px - 1 if is_tight else px)

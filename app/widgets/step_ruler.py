@@ -2,16 +2,17 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from app.theme import Theme
 
 GUTTER_PX, RIGHT_PX = 82, 92
-_WIDEST_PX = 60.0
+_WIDEST_PX = 80.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepRuler:
     """Names at the left, then all steps of the run, then room for words about lines and colours.
 
@@ -37,12 +38,12 @@ class StepRuler:
         widest = _WIDEST_PX * max(1.0, theme.scale)
         return cls(width, n_steps, theme.px(GUTTER_PX), theme.px(RIGHT_PX), widest)
 
-    @property
+    @cached_property
     def room_px(self) -> float:
         """Width that all steps together may have."""
         return float(max(1, self.width - self.gutter_px - self.right_px))
 
-    @property
+    @cached_property
     def step_px(self) -> float:
         """Width of a step; whole pixels where there is room for them."""
         each = self.room_px / max(1, self.n_steps)

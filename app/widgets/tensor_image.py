@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetrics, QImage, QKeyEvent, QPainter, QResizeEvent
 
 from app.theme import Theme
 from app.widgets import marks
 from app.widgets.canvas import Canvas, Hit
 from app.widgets.code_image import image
+from app.widgets.tensor_bars import draw_bars
 from app.widgets.tensor_colours import colours, image_codes
 from app.widgets.tensor_words import entry_words, short, statistics
 from core.readouts.tensor_sheet import TensorSheet
@@ -119,6 +120,7 @@ class TensorImage(Canvas):
         self._draw_labels(painter, sheet, grid)
         self._draw_numbers(painter, sheet, grid)
         self._draw_chosen(painter, sheet, grid)
+        self._draw_bars(painter, sheet, grid)
         self._draw_legend(painter, sheet)
 
     def hit(self, at: QPointF) -> Hit | None:
@@ -145,7 +147,7 @@ class TensorImage(Canvas):
         label_px = self.fontMetrics().height()
         gutter = 0.0
         if sheet.rows.n > 1:
-            gutter = self.fontMetrics().horizontalAdvance("0" * len(str(self._last(sheet)))) + 4.0
+            gutter = self.fontMetrics().horizontalAdvance("0" * self._widest(sheet)) + 4.0
         left, top = self.theme.margin_px + gutter, 1.0
         if sheet.columns.name == "slot":
             top += label_px
@@ -161,8 +163,8 @@ class TensorImage(Canvas):
         )
 
     @staticmethod
-    def _last(sheet: TensorSheet) -> int:
-        return max(sheet.rows.number(0), sheet.rows.number(sheet.rows.n - 1))
+    def _widest(sheet: TensorSheet) -> int:
+        return max(len(sheet.rows.mark(row)) for row in (0, sheet.rows.n - 1))
 
     def _draw_image(self, painter: QPainter, sheet: TensorSheet, grid: _Grid) -> None:
         width, height = grid.column_px * sheet.columns.n, grid.row_px * sheet.rows.n
@@ -192,7 +194,7 @@ class TensorImage(Canvas):
                 marks.label(
                     painter,
                     place,
-                    str(sheet.rows.number(row)),
+                    sheet.rows.mark(row),
                     self.theme.dim,
                     Qt.AlignmentFlag.AlignRight,
                 )
@@ -242,6 +244,18 @@ class TensorImage(Canvas):
             for column in sheet.columns.places_of(selection)
         )
         return bands
+
+    def _draw_bars(self, painter: QPainter, sheet: TensorSheet, grid: _Grid) -> None:
+        """Below a single row, in the room that it leaves: the same numbers as heights."""
+        if sheet.rows.n != 1 or sheet.kind == "mask":
+            return
+        top = grid.top + grid.row_px + 6
+        width = grid.column_px * sheet.columns.n
+        place = QRectF(grid.left, top, width, self.height() - self._legend_px() - 6 - top)
+        draw_bars(painter, place, sheet, self.theme)
+
+    def _legend_px(self) -> int:
+        return QFontMetrics(self.theme.mono(px=self.theme.small_px - 1)).height()
 
     def _draw_legend(self, painter: QPainter, sheet: TensorSheet) -> None:
         """What the colours mean: numbers at both ends of a bar."""

@@ -3,6 +3,11 @@
 from core.readouts.tokens import TokenCell
 
 
+def query_name(token_index: int, text: str) -> str:
+    """The number and the letters of a token that a step computed; padding has neither."""
+    return "padding" if token_index < 0 else f"{token_index} {text}"
+
+
 def told(cell: TokenCell | None) -> str:
     """A cell of the table."""
     if cell is None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from core.arrays import ABSENT, as_ids
+from core.arrays import ABSENT, FloatArray, as_ids
 from core.engine.forward import Model, prepare, run_layers
 from core.engine.plan import Planned, Planner
 from core.engine.policies import Numbering, Policy
@@ -42,6 +42,7 @@ class AppendTokens:
             stay; None: nothing stays.
         n_pad: rows of padding that come before the tokens.
         n_rejected: of the last tokens, how many are taken back once they were read.
+        rank: where the engine chooses, how many better tokens are passed over.
     """
 
     phase: Phase
@@ -51,6 +52,7 @@ class AppendTokens:
     n_common: int | None = None
     n_rejected: int = 0
     n_pad: int = 0
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +73,24 @@ class ProbeRows:
     phase: Phase = "probe"
 
 
-StepRequest = AppendTokens | RollBack | ProbeRows
+@dataclass(frozen=True, slots=True)
+class ReorderBeams:
+    """Each beam goes on from the text of its parent."""
+
+    parents: tuple[int, ...]
+    phase: Phase = "reorder"
+
+
+StepRequest = AppendTokens | RollBack | ProbeRows | ReorderBeams
 
 
 class Engine:
-    """Decodes one sequence with a bounded cache, and records every step."""
+    """Decodes one sequence with a bounded cache, and records every step.
+
+    Attributes:
+        which: the number of its sequence.
+        beams: the engines of all sequences, itself included.
+    """
 
     def __init__(
         self,
@@ -113,6 +128,8 @@ class Engine:
         self._planner = Planner(policy, numbering, store.n_rows, row_shape)
         self._ledger = Ledger(capacity)
         self._step = 0
+        self.which = 0
+        self.beams: tuple[Engine, ...] = (self,)
 
     @property
     def _n_allocated(self) -> int:
@@ -124,11 +141,14 @@ class Engine:
         """Number type of weights and cache."""
         return self._model.weights.dtype
 
-    def step(self, request: StepRequest) -> StepRecord:
+    def step(self, request: StepRequest, number: int | None = None) -> StepRecord:
         """Carry one request out, or refuse it; either way there is a record.
 
+        The step has this `number`, or follows the engine's last one.
         A caller who is in torch's inference mode already saves entering it.
         """
+        if number is not None:
+            self._step = number
         seams = self._seams_at(self._step)
         n_threads = torch.get_num_threads()
         torch.set_num_threads(1)  # so that the same run gives the same bits
@@ -151,6 +171,8 @@ class Engine:
                 return self._roll_back(request, seams)
             case ProbeRows():
                 return self._probe(request, seams)
+            case ReorderBeams():
+                return self._reorder(request, seams)
 
     def _append(self, request: AppendTokens, seams: LayerSeams) -> StepRecord:
         start, read_ids = self._start(request, seams[0])
@@ -253,6 +275,17 @@ class Engine:
         record = self._bare_record(seams, request, outcome, n_short=n_short)
         return replace(record, n_probed=(n_keys, n_values))
 
+    def _reorder(self, request: ReorderBeams, seams: LayerSeams) -> StepRecord:
+        beams, parents = self.beams, request.parents
+        for layer, table in enumerate(seams):
+            table.reorder([beam._store.layers[layer].kv for beam in beams], parents)
+        ledgers = [beams[parent]._ledger for parent in parents]
+        known = [beams[parent]._witness.what_is_known() for parent in parents]
+        for beam, ledger, witness in zip(beams, ledgers, known, strict=True):
+            beam._ledger = ledger
+            beam._witness.take_over(witness)
+        return replace(self._bare_record(seams, request, OK), parents=parents)
+
     def _full_record(
         self,
         request: AppendTokens,
@@ -264,11 +297,12 @@ class Engine:
     ) -> StepRecord:
         host_logits = to_host(logits)
         predicted = self._sampling.choose(host_logits, self._step)
+        chosen = predicted if request.rank == 0 else _ranked(host_logits, request.rank)
         forced, first = request.forced_next, planned.room.ledger.seen + planned.room.n_recomputed
         first -= planned.room.n_skipped
         return StepRecord(
             step=self._step,
-            request=0,
+            request=self.which,
             phase=request.phase,
             token_ids=read_ids,
             token_index=tuple(range(first, first + len(read_ids))),
@@ -285,8 +319,8 @@ class Engine:
             live=self._witness.live(self._ledger.counted_slots, seams),
             logits=host_logits,
             predicted=predicted,
-            next_token=predicted if forced is None else forced,
-            is_forced=forced is not None,
+            next_token=chosen if forced is None else forced,
+            is_forced=forced is not None or request.rank > 0,
             n_allocated=self._n_allocated,
             n_padding=request.n_pad,
             n_rejected=request.n_rejected,
@@ -306,7 +340,7 @@ class Engine:
         no_layers: tuple[LayerRecord, ...] = ()
         return StepRecord(
             step=self._step,
-            request=0,
+            request=self.which,
             phase=request.phase,
             token_ids=token_ids,
             token_index=token_index,
@@ -330,6 +364,11 @@ class Engine:
             n_rejected=request.n_rejected if isinstance(request, AppendTokens) else 0,
             prompt_ids=_whole_prompt(request),
         )
+
+
+def _ranked(logits: FloatArray, rank: int) -> int:
+    """The token that `rank` others are better than."""
+    return int(np.argsort(-logits, kind="stable")[rank])
 
 
 def _whole_prompt(request: StepRequest) -> tuple[int, ...]:

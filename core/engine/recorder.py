@@ -7,6 +7,7 @@ back, whose it is.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -44,6 +45,14 @@ class Witness(Watcher, Protocol):
 
     def forget_from(self, token_index: int) -> None:
         """Tokens from `token_index` on are no part of the text any more."""
+        ...
+
+    def what_is_known(self) -> "Known":
+        """What is known of the rows, for another sequence that goes on with copies of them."""
+        ...
+
+    def take_over(self, known: "Known") -> None:
+        """The rows are said to be copies of another sequence's, of which this is known."""
         ...
 
 
@@ -85,6 +94,21 @@ class _Names:
 
     def copy(self) -> "_Names":
         return _Names(self.token.copy(), self.version.copy())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownRows:
+    """What is known of a layer's rows: whose they are, their bytes, and who was handed over."""
+
+    names: _Names
+    is_own: bool
+    memory: bytes
+    given: list[tuple[IntArray, IntArray]]
+    owner: dict[bytes, int]
+
+
+Known = tuple[KnownRows, ...]
+"""One a layer."""
 
 
 class _RowWatch:
@@ -157,6 +181,18 @@ class _RowWatch:
         self.names.token[rows] = ABSENT
         # Whatever is read there next is looked at anew, even if its bytes are the old ones.
         self._known[rows] = ~self._known[rows]
+
+    def known(self, names: _Names) -> KnownRows:
+        """A copy of what is known, with `names` for the layer's names."""
+        given, owner = list(self._given), dict(self._owner)
+        return KnownRows(names, self.is_own, bytes(self._memory), given, owner)
+
+    def take_over(self, known: KnownRows) -> None:
+        """Go on from what is known of another sequence's rows."""
+        self.names, self.is_own = known.names, known.is_own
+        self._memory[:] = known.memory
+        self._given, self._owner = known.given, known.owner
+        self.seen_rows = _NO_ROWS
 
     def unseen(self, rows: IntArray) -> IntArray:
         """Which of `rows` were not read since rows were last stored, as places in `rows`."""
@@ -279,6 +315,16 @@ class Recorder:
         """See `Witness`."""
         for watch in self._watches:
             watch.seen_rows = _NO_ROWS
+
+    def what_is_known(self) -> Known:
+        """See `Witness`."""
+        copies = {id(watch.names): watch.names.copy() for watch in self._watches}
+        return tuple(watch.known(copies[id(watch.names)]) for watch in self._watches)
+
+    def take_over(self, known: Known) -> None:
+        """See `Witness`."""
+        for watch, rows in zip(self._watches, known, strict=True):
+            watch.take_over(rows)
 
     def forget_from(self, token_index: int) -> None:
         """See `Witness`."""

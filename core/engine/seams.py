@@ -7,7 +7,7 @@ different things. torch is imported for types only: this module loads before tor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -274,6 +274,18 @@ def crop(ledger: Ledger, n: int) -> Ledger:
     return replace(kept, origin=min(kept.origin, target))
 
 
+def reorder(rows: Sequence[Tensor], parents: Sequence[int]) -> None:
+    """Every beam gets a copy of its parent's rows, keys and values, in every layer.
+
+    Args:
+        rows: [2, Hkv, R, D] the buffer of each beam, in one layer.
+        parents: for each beam, whose rows it goes on with.
+    """
+    copies = [rows[parent].clone() for parent in parents]
+    for mine, copy in zip(rows, copies, strict=True):
+        mine.copy_(copy)
+
+
 def reported_length(ledger: Ledger) -> int:
     """The length that the cache tells the outside is the number of rows held.
 
@@ -309,6 +321,7 @@ class Seams:
     join: Callable[[Ledger, Ledger], Ledger] = join
     evict: Callable[[Ledger, int, int], Ledger] = evict
     crop: Callable[[Ledger, int], Ledger] = crop
+    reorder: Callable[[Sequence[Tensor], Sequence[int]], None] = reorder
     reported_length: Callable[[Ledger], int] = reported_length
 
 
@@ -324,5 +337,6 @@ PER_LAYER = (
     "read_keys",
     "causal_mask",
     "repeat_kv",
+    "reorder",
 )
 """Decisions that are taken once per layer, and so can be wrong in some layers only."""

@@ -2,6 +2,8 @@
 
 from core.errors import FaultError
 from core.faults import (
+    beam_keys_only,
+    beam_no_reorder,
     cap_counter_first,
     cap_early,
     cap_late,
@@ -16,6 +18,7 @@ from core.faults import (
     mask_nan_row,
     mask_off_with_cache,
     mask_own_block,
+    mask_own_chunk,
     mask_pads_open,
     mask_top_left,
     mask_unwritten,
@@ -32,6 +35,7 @@ from core.faults import (
     prefix_last_twice,
     quant_floor,
     quant_no_descale,
+    quant_zero_scale,
     ring_shuffle,
     ring_start,
     rope_on_read,
@@ -67,6 +71,7 @@ FAULTS: tuple[Fault, ...] = (
     rope_writeback_lost.FAULT,
     mask_top_left.FAULT,
     mask_own_block.FAULT,
+    mask_own_chunk.FAULT,
     mask_off_with_cache.FAULT,
     mask_unwritten.FAULT,
     mask_pads_open.FAULT,
@@ -92,6 +97,8 @@ FAULTS: tuple[Fault, ...] = (
     store_grow_scramble.FAULT,
     store_stale_reset.FAULT,
     store_uneven.FAULT,
+    beam_no_reorder.FAULT,
+    beam_keys_only.FAULT,
     spec_no_rollback.FAULT,
     spec_short.FAULT,
     spec_reset.FAULT,
@@ -99,6 +106,7 @@ FAULTS: tuple[Fault, ...] = (
     gqa_tile.FAULT,
     quant_floor.FAULT,
     quant_no_descale.FAULT,
+    quant_zero_scale.FAULT,
     gauge_lies.FAULT,
 )
 

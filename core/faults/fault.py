@@ -10,16 +10,12 @@ from core.errors import FaultError
 from core.model.config import Scheme
 from core.record import StepRecord
 from core.spec import (
-    Decode,
     KvDTypeName,
     NewPrompt,
     PolicyName,
     Prefill,
-    Probe,
     Request,
-    Rollback,
     RunSpec,
-    Verify,
 )
 
 ALL_SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -47,12 +43,13 @@ class Scenario:
         n_pad: rows of padding before the prompt; only with `then`.
         kv_dtype: how rows are narrowed; None: not.
         growable: whether the buffer grows as it is needed.
+        n_sequences: beams.
     """
 
     prompt: str
     capacity: int
     steps: int
-    then: tuple[Decode | Verify | Rollback | NewPrompt | Probe, ...] | None = None
+    then: tuple[Request, ...] | None = None
     policy: PolicyName = "refuse"
     model: str = "learned"
     rest: str = ""
@@ -61,6 +58,7 @@ class Scenario:
     n_pad: int = 0
     kv_dtype: KvDTypeName | None = None
     growable: bool = False
+    n_sequences: int = 1
 
     def spec(self, encode: Callable[[str], tuple[int, ...]]) -> RunSpec:
         """The run specification, with the prompt's token ids."""
@@ -77,6 +75,7 @@ class Scenario:
             chunk=self.chunk,
             kv_dtype=self.kv_dtype,
             growable=self.growable,
+            n_sequences=self.n_sequences,
             force_ids=forced_ids(encode, prompt_ids, self.prompt + self.rest),
             requests=requests,
         )

@@ -180,3 +180,17 @@ def growth(records: Sequence[StepRecord]) -> str | None:
 def padding(records: Sequence[StepRecord]) -> str | None:
     """A fault that shows where there is padding."""
     return None if any(record.n_padding for record in records) else "there was no padding"
+
+
+def later_chunk(records: Sequence[StepRecord]) -> str | None:
+    """A fault that shows where several tokens are read after others."""
+    if any(len(record.slots) > 1 and record.past_len for record in records):
+        return None
+    return "no step read several tokens after earlier ones"
+
+
+def reordered_beams(records: Sequence[StepRecord]) -> str | None:
+    """A fault that shows where a beam goes on from another one."""
+    if any(record.parents != tuple(range(len(record.parents))) for record in records):
+        return None
+    return "no beam went on from another one"

@@ -6,7 +6,7 @@ whatever is broken. `resources/start/find_prompt.py` found it.
 """
 
 from core.faults.fault import Scenario
-from core.spec import Decode, NewPrompt, Probe, Rollback, Verify
+from core.spec import Decode, NewPrompt, Probe, Reorder, Rollback, Verify
 
 SEVEN_TOKENS = "Mia outside. Sam inside. Where"
 REST = " is Mia?"
@@ -88,3 +88,19 @@ GROWN_ONCE = Scenario(SEVEN_TOKENS, capacity=16, steps=1, rest=REST, growable=Tr
 NARROW = Scenario(SEVEN_TOKENS, capacity=12, steps=5, rest=REST, kv_dtype="int8")
 PADDED = Scenario(SEVEN_TOKENS, capacity=16, steps=0, then=(Decode(),) * 5, rest=REST, n_pad=3)
 """As in a batch with a prompt of ten tokens."""
+CHUNKED = Scenario(SEVEN_TOKENS, capacity=12, steps=5, chunk=3, rest=REST)
+BEAMS = Scenario(
+    SEVEN_TOKENS,
+    capacity=12,
+    steps=0,
+    then=(Decode(), Reorder((1, 0)), Decode(), Decode()),
+    n_sequences=2,
+)
+"""Two beams, one step of each in turn; step 4 lets each go on from the other."""
+BEAMS_IN_PLACE = Scenario(
+    SEVEN_TOKENS,
+    capacity=12,
+    steps=0,
+    then=(Decode(), Reorder((0, 1)), Decode(), Decode()),
+    n_sequences=2,
+)

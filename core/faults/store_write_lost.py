@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def write_to_a_copy(rows: LayerRows, write_rows: IntArray, keys: Tensor, values: Tensor) -> None:
-    """Pick the rows out of the buffer, which copies them, and write to what was picked."""
-    picked = rows.kv[:, :, write_rows[: keys.shape[1]].tolist()]
-    picked[0] = keys
+    """Bring the buffer into another order, which copies it, and write there."""
+    copied = rows.kv.permute(2, 0, 1, 3).clone()
+    type(rows)(copied).write(write_rows, keys, values)
 
 
 FAULT = Fault(

@@ -67,11 +67,20 @@ class Take:
 def takes_of(
     records: Sequence[StepRecord], step: int, n_read: int, most_rows: int
 ) -> Iterator[Take]:
-    """The newest queries of a text of `n_read` tokens up to `step`, in token order."""
+    """The newest queries of a text of `n_read` tokens up to `step`, in token order.
+
+    Of several sequences those of the one that the step was of, and before a reorder its parent's.
+    """
     takes: list[Take] = []
     lowest, n_left = n_read, most_rows
+    which = records[step].request
     for at in range(step, -1, -1):
         record = records[at]
+        if record.parents:
+            which = record.parents[which]
+            continue
+        if record.request != which:
+            continue
         tokens = computed_tokens(record)
         stop = min(lowest, tokens.stop) - tokens.start
         if stop > 0 and n_left > 0:

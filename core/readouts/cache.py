@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.arrays import ABSENT
+from core.compare import record_before
 from core.policy_oracle import Expected
 from core.readouts.cache_words import CacheWords
 from core.readouts.slot_labels import SlotLabels, slot_labels
@@ -71,7 +72,7 @@ class CacheReadout:
 def cache_readout(view: RunView) -> CacheReadout:
     """The cache after the step that is looked at."""
     step = view.selection.step
-    record, before = view.records[step], view.records[step - 1] if step else None
+    record, before = view.records[step], record_before(view.records, step)
     verdict = view.verdicts.get(step)
     expected = None if verdict is None else verdict.expected
     slots, leaving = view.history.slots(step), rows_leaving(record, before)
@@ -98,7 +99,7 @@ def cache_readout(view: RunView) -> CacheReadout:
         is_outcome_wrong=right_outcome not in (None, record.outcome),
         missing=missing,
         left=left,
-        sentence=CacheWords(record, before, expected, missing, left).sentence(labels, shown),
+        sentence=CacheWords(record, before, expected, missing, left).sentence(labels, shown, rows),
         is_pending=expected is None,
         selection=view.selection,
     )

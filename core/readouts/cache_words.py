@@ -1,10 +1,11 @@
 """How a cache reads in words: what is wrong first, then what it holds."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from core.arrays import BoolArray
 from core.outcome import Ok
 from core.policy_oracle import Expected
 from core.readouts.slot_labels import SlotLabels
@@ -16,6 +17,7 @@ _MOST_COMPLAINTS = 4
 _SLOT_COMPLAINTS = {
     SlotState.UNWRITTEN: "counted, never written",
     SlotState.STRAY: "counted, but holding a row of no token",
+    SlotState.NAN: "holding what is not a number",
 }
 
 
@@ -37,13 +39,13 @@ class CacheWords:
     missing: tuple[int, ...]
     left: tuple[int, ...]
 
-    def sentence(self, labels: SlotLabels, shown: LayerRow) -> str:
-        """What is wrong, what is held, what left."""
+    def sentence(self, labels: SlotLabels, shown: LayerRow, rows: Sequence[LayerRow]) -> str:
+        """What is wrong, what is held, what left, which rows are not as they should be."""
         complaints = list(self._complaints(labels, shown))
         if len(complaints) > _MOST_COMPLAINTS:
             n_more = len(complaints) - _MOST_COMPLAINTS
             complaints = [*complaints[:_MOST_COMPLAINTS], f"{n_more} more"]
-        return "; ".join([*self._outcome(), *complaints, *self._held()])
+        return "; ".join([*self._outcome(), *complaints, *self._held(shown), *_off(rows)])
 
     def _outcome(self) -> Iterator[str]:
         """How a step ended that did not go on, or should not have."""
@@ -72,8 +74,12 @@ class CacheWords:
         old = 0 if self.before is None else self.before.reported_length
         return f"length {old} → {self.record.reported_length} of {self.record.ledger.capacity}"
 
-    def _held(self) -> Iterator[str]:
-        yield f"holds {self.record.reported_length} of {self.record.ledger.capacity}"
+    def _held(self, shown: LayerRow) -> Iterator[str]:
+        """Rows that are really there, each once, whatever length is told."""
+        ledger = self.record.ledger
+        n_unwritten = int((shown.state == SlotState.UNWRITTEN).sum())
+        n_counted = len(np.unique(ledger.counted_slots))
+        yield f"holds {n_counted - n_unwritten} of {ledger.capacity}"
         if self.left:
             yield f"{_tokens(self.left)} left"
 
@@ -105,6 +111,26 @@ class CacheWords:
             yield f"seen is {record.ledger.seen}, should be {expected.seen}"
 
 
+def _off(rows: Sequence[LayerRow]) -> Iterator[str]:
+    """Slots whose rows are not the reference's in some layer, and those layers.
+
+    A slot that holds another token's row has been told before.
+    """
+    is_off = {layer: off for row in rows for layer, off in _off_by_layer(row)}
+    layers = sorted(layer for layer, off in is_off.items() if off.any())
+    if not layers:
+        return
+    slots = np.flatnonzero(np.any([*is_off.values()], axis=0)).tolist()
+    noun, verb = ("row", "differs") if len(slots) == 1 else ("rows", "differ")
+    where = "every layer" if len(layers) == len(is_off) else _named("layer", layers)
+    yield f"{noun} in {_slots(slots)} {verb} from the reference's in {where}"
+
+
+def _off_by_layer(row: LayerRow) -> Iterator[tuple[int, BoolArray]]:
+    is_told = row.state == SlotState.FOREIGN
+    return ((n, off & ~is_told) for n, off in zip(row.layers, row.is_off, strict=True))
+
+
 def _foreign(labels: SlotLabels) -> Iterator[str]:
     """Slots with another token than claimed, or with one that should not be held."""
     for label in labels.with_wrong_token:
@@ -125,10 +151,13 @@ def _positions(labels: SlotLabels) -> Iterator[str]:
 
 
 def _tokens(tokens: Iterable[int]) -> str:
-    tokens = tuple(tokens)
-    return f"{'token' if len(tokens) == 1 else 'tokens'} {ranges(tokens)}"
+    return _named("token", tokens)
 
 
 def _slots(slots: Iterable[int]) -> str:
-    slots = tuple(slots)
-    return f"{'slot' if len(slots) == 1 else 'slots'} {ranges(slots)}"
+    return _named("slot", slots)
+
+
+def _named(noun: str, numbers: Iterable[int]) -> str:
+    numbers = tuple(numbers)
+    return f"{noun if len(numbers) == 1 else f'{noun}s'} {ranges(numbers)}"

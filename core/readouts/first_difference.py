@@ -1,7 +1,7 @@
-"""The first difference of the run in words: what stands above the timeline.
+"""The diagnosis and the first difference of the run in words: what stands above the timeline.
 
-It names where the records first differ from what the oracles expect, and nothing more: what went
-wrong in the engine, and why, it does not say.
+The first difference says where the records first differ from what the oracles expect; the diagnosis
+names the mechanism behind it, where it fits one that is known.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from core.arrays import ABSENT
+from core.diagnose.finding import Diagnosis
 from core.readouts.verdict_words import difference_words
 from core.readouts.words import plural
 from core.record import StepRecord
@@ -29,7 +30,11 @@ class FirstDifferenceReadout:
         state: wrong: some step is; right: every step was judged and none is; pending: none is
             so far, and not every step is judged.
         step: the first wrong step; None: none so far.
-        sentence: all of it in words.
+        sentence: all of it in words: the mechanism, if it is known, and the first difference.
+        difference: the first difference alone.
+        mechanism: what goes wrong, as the diagnosis has it; None: no known mechanism fits, or
+            nothing is wrong.
+        account: the whole diagnosis in sentences: what speaks for it, what is like it.
         target: what to look at to see it; None: nothing differs.
         n_pending: steps without a verdict.
         selection: what is looked at.
@@ -41,6 +46,9 @@ class FirstDifferenceReadout:
     target: Selection | None
     n_pending: int
     selection: Selection
+    difference: str = ""
+    mechanism: str | None = None
+    account: tuple[str, ...] = ()
 
 
 def first_difference_readout(view: RunView) -> FirstDifferenceReadout:
@@ -58,13 +66,29 @@ def first_difference_readout(view: RunView) -> FirstDifferenceReadout:
             selection=view.selection,
         )
     record, verdict = view.records[first], view.verdicts[first]
+    found = view.history.diagnosed.of(view.records, view.verdicts, first)
+    known = [each for each in found if each.preset_like is not None]
+    mechanism = "; and ".join(each.mechanism for each in known)
+    difference = first_difference_words(record, verdict)
     return FirstDifferenceReadout(
         state="wrong",
         step=first,
-        sentence=first_difference_words(record, verdict),
+        sentence=f"{mechanism} · {difference}" if mechanism else difference,
         target=_target(view.selection, record, verdict),
         n_pending=n_pending,
         selection=view.selection,
+        difference=difference,
+        mechanism=mechanism or None,
+        account=tuple(sentence for each in known for sentence in account_of(each)),
+    )
+
+
+def account_of(found: Diagnosis) -> tuple[str, ...]:
+    """A diagnosis in sentences."""
+    return (
+        f"{found.mechanism} (like {found.preset_like})",
+        *(f"– {sentence}" for sentence in found.evidence),
+        *(f"with {rival.preset_like}, {rival.separate_by}" for rival in found.rivals),
     )
 
 

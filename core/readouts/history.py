@@ -1,6 +1,6 @@
 """What the records up to a step say of the text and of the slots; shared by the readouts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,28 +30,43 @@ class ReadToken:
 
 
 def text_after(records: Sequence[StepRecord], step: int) -> dict[int, ReadToken]:
-    """Token index to token of the text that was read when `step` ended, in ascending order."""
-    text: dict[int, ReadToken] = {}
-    is_forced = False
+    """Token index to token of the text that was read when `step` ended, in ascending order.
+
+    Of several sequences it is the text of the one that the step was of.
+    """
+    texts: dict[int, dict[int, ReadToken]] = {}
+    forced: dict[int, bool] = {}
     for record in records[: step + 1]:
-        if record.phase == "new_prompt":
-            for token_index in [token for token in text if token >= n_kept_tokens(record)]:
-                del text[token_index]
+        text = texts.setdefault(record.request, {})
+        for token_index in _taken_out(record, text):
+            del text[token_index]
         if not isinstance(record.outcome, Ok):
             continue
-        if record.phase == "rollback":
-            for token_index in [*text][-record.n_rolled_back :]:
-                del text[token_index]
-        is_prompt = record.phase in PROMPT_PHASES
-        for token_index, token_id in zip(record.token_index, record.token_ids, strict=True):
-            text[token_index] = ReadToken(
-                token_id, record.step, is_prompt, is_forced and not is_prompt
-            )
-        for token_index in record.token_index[len(record.token_index) - record.n_rejected :]:
-            del text[token_index]
+        if record.parents:
+            texts = {which: dict(texts[p]) for which, p in enumerate(record.parents)}
+            forced = {which: forced.get(p, False) for which, p in enumerate(record.parents)}
+        _read_into(text, record, is_forced=forced.get(record.request, False))
         if record.next_token is not None:
-            is_forced = record.is_forced
-    return text
+            forced[record.request] = record.is_forced
+    return texts[records[step].request]
+
+
+def _taken_out(record: StepRecord, text: Mapping[int, ReadToken]) -> list[int]:
+    """Tokens that are no part of the text from a step on."""
+    if record.phase == "new_prompt":
+        return [token for token in text if token >= n_kept_tokens(record)]
+    if record.phase == "rollback" and isinstance(record.outcome, Ok):
+        return [*text][-record.n_rolled_back :]
+    return []
+
+
+def _read_into(text: dict[int, ReadToken], record: StepRecord, *, is_forced: bool) -> None:
+    """Put the tokens that a step read, and kept, into the text."""
+    is_prompt = record.phase in PROMPT_PHASES
+    n_kept = len(record.token_index) - record.n_rejected
+    numbers = zip(record.token_index[:n_kept], record.token_ids[:n_kept], strict=True)
+    for token_index, token_id in numbers:
+        text[token_index] = ReadToken(token_id, record.step, is_prompt, is_forced and not is_prompt)
 
 
 def n_kept_tokens(record: StepRecord) -> int:
@@ -83,7 +98,7 @@ def token_numbers(
 
 
 def _as_read(records: Sequence[StepRecord], token_index: int) -> tuple[int | None, int | None]:
-    for record in reversed(records):
+    for record in reversed([r for r in records if r.request == records[-1].request]):
         if isinstance(record.outcome, Ok) and token_index in record.token_index:
             place = record.token_index.index(token_index)
             return record.position_ids[place], record.token_ids[place]
@@ -91,7 +106,10 @@ def _as_read(records: Sequence[StepRecord], token_index: int) -> tuple[int | Non
 
 
 def computed_tokens(record: StepRecord) -> range:
-    """Token indices of the T tokens that the step computed: read again, then new."""
+    """Token indices of the T tokens that the step computed: read again, then new.
+
+    Padding that comes before token 0 counts down from −1.
+    """
     if not record.is_computed:
         return range(0)
     stop = record.token_index[-1] + 1

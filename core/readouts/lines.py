@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.compare import readable_of
+from core.diagnose.diagnose import diagnose
+from core.diagnose.finding import Diagnosis
 from core.outcome import Ok, Outcome, PositionLimit, Refused
 from core.readouts.history import text_after
 from core.readouts.line_parts import Sets, differing_layers, live, visible, with_ranges
@@ -97,12 +99,40 @@ def end_line(
         "text": decode(text_read(records)),
         "first_wrong_step": first_wrong_step(verdicts),
         "first_wrong_logits": first_wrong_logits(verdicts),
-        "diagnosis": [],
+        "diagnosis": [_diagnosis(found) for found in diagnosis_of(records, verdicts)],
+    }
+
+
+def diagnosis_of(
+    records: Sequence[StepRecord], verdicts: Sequence[StepVerdict]
+) -> tuple[Diagnosis, ...]:
+    """The mechanisms behind what is wrong in a run that is over and judged."""
+    return diagnose(records, {verdict.step: verdict for verdict in verdicts})
+
+
+def _diagnosis(found: Diagnosis) -> dict[str, Any]:
+    where = found.where
+    return {
+        "mechanism": found.mechanism,
+        "preset_like": found.preset_like,
+        "where": {
+            "step": where.step,
+            "layer": where.layer,
+            "head": where.head,
+            "field": where.field,
+        },
+        "evidence": list(found.evidence),
+        "rivals": [
+            {"preset_like": rival.preset_like, "separate_by": rival.separate_by}
+            for rival in found.rivals
+        ],
     }
 
 
 def text_read(records: Sequence[StepRecord]) -> list[int]:
-    """Token ids of the text as it stands after the last step."""
+    """Token ids of the text as it stands after the last step; none where there was no step."""
+    if not records:
+        return []
     return [token.token_id for token in text_after(records, len(records) - 1).values()]
 
 

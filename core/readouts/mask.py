@@ -12,7 +12,7 @@ from core.arrays import ABSENT, BoolArray, IntArray, frozen, known
 from core.readouts.history import computed_tokens, rows_unwritten
 from core.readouts.lazily import Lazily
 from core.readouts.mask_words import RightToSee, Speaker
-from core.readouts.run_history import TextAt
+from core.readouts.run_history import TextAt, WordsAt
 from core.readouts.slot_order import SlotAxis, slot_axis
 from core.record import LayerRecord, StepRecord
 from core.selection import Selection
@@ -55,7 +55,8 @@ class MaskQuery:
         token_index: which one.
         position_id: its position id.
         text: what it shows as.
-        is_wrong: whether the mask hides what it should see, or shows what it should not.
+        is_wrong: whether the mask hides what it should see, or shows what it should not, or
+            something that it should see is not among the rows.
     """
 
     token_index: int
@@ -138,7 +139,8 @@ def mask_readout(view: RunView) -> MaskReadout:
     columns = _columns(view, told, is_unwritten, text)
     expected, is_judged = right.matrix(told.plan.view_token_index)
     used = told.plan.mask
-    queries = _queries(view, record, is_judged & (used != expected).any(axis=1), text)
+    is_off = (used != expected).any(axis=1) | right.is_not_read(told.plan.view_token_index)
+    queries = _queries(view, record, is_judged & is_off, text)
     query = _looked_at(view.selection, queries)
     seen = told.row_token[used[query]].tolist()
     claimed = told.plan.view_token_index
@@ -164,7 +166,7 @@ def mask_readout(view: RunView) -> MaskReadout:
         sees=tuple(map(known, seen)),
         used_row=used_row,
         right_row=right_row,
-        sentence=speaker.sentence(used_row, right_row),
+        sentence=speaker.sentence(used_row, right_row, _others_wrong(queries, query)),
         is_pending=verdict is None,
         selection=view.selection,
     )
@@ -225,10 +227,17 @@ def _queries(
         is_wrong.tolist(),
         strict=True,
     )
+    words = WordsAt(text, view.token_text)
     return tuple(
-        MaskQuery(token, position, view.token_text(text[token].token_id), wrong)
-        for token, position, wrong in numbers
+        MaskQuery(token, position, words[token], wrong) for token, position, wrong in numbers
     )
+
+
+def _others_wrong(queries: Sequence[MaskQuery], query: int) -> tuple[int, ...]:
+    """Tokens for which the mask is wrong, where it is right for the one looked at."""
+    if queries[query].is_wrong:
+        return ()
+    return tuple(asked.token_index for asked in queries if asked.is_wrong)
 
 
 def _looked_at(selection: Selection, queries: Sequence[MaskQuery]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,19 @@ class RightToSee:
         is_judged = np.array([readable is not None for readable in self.readable], dtype=np.bool_)
         return frozen(right), frozen(is_judged)
 
+    def is_not_read(self, claimed: IntArray) -> BoolArray:
+        """[T] whether a query should see a token that is not among those claimed."""
+        top = max((right[-1] for right in self.readable if right), default=ABSENT)
+        is_there = np.zeros(top + 2, dtype=np.bool_)
+        is_there[claimed[(claimed != ABSENT) & (claimed <= top)]] = True
+        gone = np.flatnonzero(~is_there[: top + 1])
+        if not len(gone):
+            return np.zeros(len(self.readable), dtype=np.bool_)
+        missing = set(gone.tolist())
+        return np.array(
+            [right is not None and not missing.isdisjoint(right) for right in self.readable]
+        )
+
 
 class Speaker:
     """Says in words what the query looked at sees."""
@@ -68,11 +81,17 @@ class Speaker:
         self._where = f"(layer {view.selection.layer}, head {view.selection.head})"
         self._is_unwritten = is_unwritten
 
-    def sentence(self, used_row: int | None, right_row: int | None) -> str:
-        """Rows without a token first, then tokens, then the rows of the causal triangle."""
+    def sentence(
+        self, used_row: int | None, right_row: int | None, others_wrong: Sequence[int]
+    ) -> str:
+        """Rows without a token first, then tokens, then the rows of the causal triangle.
+
+        `others_wrong`: tokens of the step that see wrong rows, where the one spoken of does not.
+        """
         loose = list(self._rows_without_token())
         rows = [] if loose else _row_words(used_row, right_row)
-        return "; ".join([*loose, *self._sees(), *rows])
+        others = _other_words([token for token in others_wrong if token >= 0])
+        return "; ".join([*loose, *self._sees(), *rows, *others])
 
     def _rows_without_token(self) -> Iterator[str]:
         unwritten = self._mask & self._is_unwritten
@@ -123,6 +142,13 @@ def _are_positions(view: RunView, told: LayerRecord) -> bool:
         and np.array_equal(plan.view_position_ids[is_there], plan.view_token_index[is_there])
         and plan.position_ids.tolist() == list(computed)
     )
+
+
+def _other_words(tokens: Sequence[int]) -> list[str]:
+    """Which other tokens of the step see the wrong rows."""
+    if not tokens:
+        return []
+    return [f"wrong for {'token' if len(tokens) == 1 else 'tokens'} {ranges(tokens)} of this step"]
 
 
 def _row_words(used: int | None, right: int | None) -> list[str]:

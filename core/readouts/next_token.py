@@ -168,8 +168,8 @@ def _how(
 
 def _is_prompt_next(view: RunView, record: StepRecord) -> bool:
     """Whether the token after a step is the prompt's next: a prompt that is read in chunks."""
-    if record.phase not in ("prefill", "new_prompt"):
-        return False
+    if record.phase not in ("prefill", "new_prompt") or view.spec.n_sequences > 1:
+        return False  # several sequences read their prompt at once
     if record.step + 1 < len(view.records):
         return view.records[record.step + 1].phase == "prefill"
     return record.token_index[-1] + 1 < len(view.spec.prompt_ids)
@@ -214,7 +214,7 @@ def share_words(share: float | None) -> str:
     if share is None:
         return "…"
     if math.isnan(share):
-        return "no number"
+        return "NaN"
     if share == 0 or share >= 0.0001:
         return f"{share:.4f}"
     return "<1e-4"

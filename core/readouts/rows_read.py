@@ -22,16 +22,20 @@ class RowsRead:
         self._blocks: dict[tuple[int, int], np.ndarray] = {}
 
     def version(self, step: int, layer: int, row: int) -> int | None:
-        """The version of a row when it was last read up to `step`; None: it never was."""
+        """The version of a row when it was last read up to `step`; None: it never was.
+
+        Each of several sequences has rows of its own: asked is the one that the step was of.
+        """
         if row == ABSENT:
             return None
-        at = step
+        at, which = step, self._records[step].request
         while at >= 0:
             block, place = divmod(at, _BLOCK)
             if place == _BLOCK - 1 and not self._was_read_in(block, layer, row):
                 at -= _BLOCK
                 continue
-            version = self._version_in(at, layer, row)
+            of_same = self._records[at].request == which
+            version = self._version_in(at, layer, row) if of_same else None
             if version is not None:
                 return version
             at -= 1

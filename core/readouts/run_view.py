@@ -1,7 +1,9 @@
 """What a readout is made from: the received part of a run, and what is looked at."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from core.readouts.run_history import RunHistory
 from core.readouts.run_summary import RunSummary
@@ -44,3 +46,12 @@ class RunView:
     clean_history: RunHistory
     run_number: int = 0
     other_runs: tuple[RunSummary, ...] = ()
+
+    def is_same(self, other: RunView) -> bool:
+        """Whether the same is to be seen: readouts of the two are equal."""
+        return self.selection == other.selection and all(
+            getattr(self, name) is getattr(other, name) for name in _SHARED
+        )
+
+
+_SHARED = tuple(field.name for field in fields(RunView) if field.name != "selection")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.compare import record_before
 from core.outcome import Ok, Outcome, PositionLimit, Refused
 from core.policy_oracle import Expected
 from core.readouts.history import computed_tokens
@@ -85,7 +86,8 @@ class _Values:
         step, layer = view.selection.step, view.selection.layer
         self._view = view
         self._record: StepRecord = view.records[step]
-        self._before = view.records[step - 1].ledger if step else None
+        before = record_before(view.records, step)
+        self._before = None if before is None else before.ledger
         self._told: LayerRecord | None = None
         if self._record.layers:
             self._told = self._record.layers[layer]
@@ -100,16 +102,26 @@ class _Values:
 
     def why_not_asked(self, seam: str) -> str | None:
         """Why there is nothing to show of a seam in this step; None: there is something."""
-        record, phase = self._record, self._record.phase
+        phase = self._record.phase
         if seam == "reset" and phase != "new_prompt":
             return "asked by a new prompt only"
-        if seam == "crop" and (phase != "rollback" or not isinstance(record.outcome, Ok)):
-            return "asked by a rollback only" if phase != "rollback" else "the rollback was refused"
+        if seam == "crop":
+            return self._why_nothing_was_cropped()
         if seam in ("overflow", "admit"):
             return "a rollback appends nothing" if phase == "rollback" else None
         if seam in ("reset", "crop", "reported_length") or self._told is not None:
             return None
         return "nothing was computed in this step"
+
+    def _why_nothing_was_cropped(self) -> str | None:
+        record, phase = self._record, self._record.phase
+        if phase == "new_prompt" and record.prompt_ids:
+            return "the record keeps none of its values"
+        if phase not in ("rollback", "verify"):
+            return "asked by a rollback, or where drafts are rejected"
+        if not isinstance(record.outcome, Ok):
+            return f"the {phase} was refused"
+        return "no draft was rejected" if phase == "verify" and not record.n_rejected else None
 
     # What each seam was given and what it answered.
 
@@ -121,7 +133,8 @@ class _Values:
         record = self._record
         if record.phase != "new_prompt":
             yield from self._ledger_before()
-        yield number("argument", "n_new", max(len(record.token_ids), *record.n_probed))
+        n_new = record.n_padding + len(record.token_ids)
+        yield number("argument", "n_new", max(n_new, *record.n_probed))
         yield number("answer", "n_short", record.n_short, self._expected_n_short())
         yield self._outcome("effect")
 
@@ -130,7 +143,7 @@ class _Values:
         if record.phase != "new_prompt" and record.n_recomputed == 0:
             yield from self._ledger_before()
         if refuses:
-            n_new = len(record.token_ids)
+            n_new = record.n_padding + len(record.token_ids)
             n_keys, n_values = record.n_probed if record.phase == "probe" else (n_new, n_new)
             yield number("argument", "append.n_keys", n_keys)
             yield number("argument", "append.n_values", n_values)
@@ -147,7 +160,7 @@ class _Values:
 
     def of_position_ids(self) -> Iterator[SeamValue]:
         yield from self._past_len("argument")
-        yield number("argument", "n_new", len(self._record.slots))
+        yield number("argument", "n_new", len(self._record.slots) - self._record.n_padding)
         yield from self.of_given_positions("answer")
 
     def of_layer_position_ids(self) -> Iterator[SeamValue]:
@@ -234,7 +247,7 @@ class _Values:
         told, queries, place = self._told, *self._query()
         if told is None:
             return
-        yield listed("argument", "query", list(queries))
+        yield listed("argument", "query", _tokens_of(queries))
         yield listed("argument", "key", tokens_in(told.plan.view_token_index))
         right = RightToSee.of(self._record, self._expected).readable[place]
         yield listed("answer", f"readable[{place}]", self._record.readable[place].tolist(), right)
@@ -244,7 +257,7 @@ class _Values:
         if told is None:
             return
         queries, place = self._query()
-        yield listed("argument", "query", list(queries))
+        yield listed("argument", "query", _tokens_of(queries))
         yield listed("argument", "key", tokens_in(told.plan.view_token_index))
         yield listed("argument", f"readable[{place}]", record.readable[place].tolist())
         right, is_judged = RightToSee.of(record, self._expected).matrix(told.plan.view_token_index)
@@ -278,8 +291,10 @@ class _Values:
         yield listed("effect", "tokens held", held, right)
 
     def of_crop(self) -> Iterator[SeamValue]:
-        yield from self._ledger_before("length", "seen")
-        yield number("argument", "n", self._record.n_rolled_back)
+        """Of a ledger that still has the rejected drafts the record keeps nothing."""
+        if self._record.phase == "rollback":
+            yield from self._ledger_before("length", "seen")
+        yield number("argument", "n", self._record.n_rolled_back + self._record.n_rejected)
         yield from self._length_after("answer")
 
     def of_reported_length(self) -> Iterator[SeamValue]:
@@ -362,3 +377,8 @@ class _Values:
         if n_empty <= expected.length - len(expected.live) and right <= {*claimed}:
             return None
         return sorted(right)
+
+
+def _tokens_of(queries: range) -> Numbers:
+    """The token indices of queries; None: padding."""
+    return [None if token < 0 else token for token in queries]

@@ -57,8 +57,9 @@ class SlotLabel:
 
     @property
     def is_position_foreign(self) -> bool:
-        """Whether the position id is not the one that the ledger claims."""
-        return self.is_counted and self.position_id != self.claimed_position_id
+        """Whether the position id is not the one that the ledger claims; padding has none."""
+        has_token = (self.token_index, self.claimed_token_index) != (None, None)
+        return self.is_counted and has_token and self.position_id != self.claimed_position_id
 
 
 def slot_labels(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.arrays import ABSENT, BoolArray, IntArray, frozen, known
 from core.readouts.history import SlotHistory, computed_tokens, is_blank
-from core.record import StepRecord
+from core.record import LayerRecord, StepRecord
 
 if TYPE_CHECKING:
     from core.readouts.run_view import RunView
@@ -37,6 +38,8 @@ class SlotState(IntEnum):
     """Counted, but holds a row that stands for nothing in the text."""
     UNWRITTEN = 9
     """Counted, but its row was never written."""
+    NAN = 10
+    """Counted, but its row holds something that is no number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,12 +52,20 @@ class LayerRow:
         is_new: [n_slots] whether the row there is of a token computed in this step.
         token_index: [n_slots] token whose row is really there, or that the ledger let go from
             there in this step; ABSENT: none.
+        is_off: [n of `layers`, n_slots] whether a counted slot holds, in that layer, another row
+            than the reference computes for the token that is there.
     """
 
     layers: tuple[int, ...]
     state: NDArray[np.uint8]
     is_new: BoolArray
     token_index: IntArray
+    is_off: BoolArray
+
+    @property
+    def is_off_anywhere(self) -> BoolArray:
+        """[n_slots] whether that is so in any of the layers."""
+        return np.logical_or.reduce(self.is_off, axis=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +115,14 @@ def layer_rows(
     made: dict[int, tuple[bytes, bytes]] = {}
     for layer, live in enumerate(record.live):
         key = made.get(id(live))
-        if key is None:
+        if key is None or (record.layers and _meets_nan(record.layers[layer])):
             row = _layer_row(view, layer, slots, leaving)
             key = (row.state.tobytes(), row.token_index.tobytes())
             groups.setdefault(key, ([], row))
             made[id(live)] = key
         groups[key][0].append(layer)
     return tuple(
-        LayerRow(tuple(layers), row.state, row.is_new, row.token_index)
+        LayerRow(tuple(layers), row.state, row.is_new, row.token_index, _off(view, layers, slots))
         for layers, row in groups.values()
     )
 
@@ -134,6 +145,7 @@ def _layer_row(
     for place in np.flatnonzero(found == ABSENT).tolist():
         is_claimed = int(claimed[place]) != ABSENT
         kinds[place] = _tokenless_state(view, layer, place, is_claimed=is_claimed)
+    kinds[_is_nan(view, layer)[live.row]] = SlotState.NAN
     state[live.slot] = kinds
     everywhere = np.zeros(n_slots, dtype=np.bool_)
     everywhere[live.slot] = is_new
@@ -141,7 +153,46 @@ def _layer_row(
     tokens[live.slot] = found
     for slot, leaver in leaving.items():
         tokens[slot] = ABSENT if leaver.token_index is None else leaver.token_index
-    return LayerRow((), frozen(state), frozen(everywhere), frozen(tokens))
+    none = np.zeros((0, n_slots), dtype=np.bool_)
+    return LayerRow((), frozen(state), frozen(everywhere), frozen(tokens), none)
+
+
+def _off(view: RunView, layers: Sequence[int], slots: SlotHistory) -> BoolArray:
+    """[n of `layers`, n_slots] see `LayerRow.is_off`; none where there is no verdict yet."""
+    is_off = np.zeros((len(layers), slots.n_slots), dtype=np.bool_)
+    record, verdict = view.records[view.selection.step], view.verdicts.get(view.selection.step)
+    if verdict is None or not verdict.off_rows:
+        return is_off
+    for place, layer in enumerate(layers):
+        live = record.live[layer]
+        for first, end in verdict.off_rows[layer]:
+            is_off[place, live.slot[(live.row >= first) & (live.row < end)]] = True
+    return frozen(is_off)
+
+
+def _is_nan(view: RunView, layer: int) -> BoolArray:
+    """By physical row, and at the end for none: whether what was read there is no number.
+
+    Asked only where the newest token's own row, or what it read, is no number.
+    """
+    record = view.records[view.selection.step]
+    n_rows = int(record.live[layer].row.max(initial=-1)) + 1
+    is_nan = np.zeros(n_rows + 1, dtype=np.bool_)
+    told = record.layers[layer] if record.layers else None
+    if told is None or not _meets_nan(told):
+        return is_nan
+    versions: list[int] = np.unique(told.row_version[told.row_version != ABSENT]).tolist()
+    for version in versions:
+        first = view.records[version].layers[layer].first_read
+        rows = first.row[np.isnan(first.kv).any(axis=(0, 1, 3))]
+        now = told.plan.read_rows[told.row_version == version]
+        rows = rows[np.isin(rows, now) & (rows < n_rows)]
+        is_nan[rows] = True
+    return is_nan
+
+
+def _meets_nan(told: LayerRecord) -> bool:
+    return bool(np.isnan(told.output[-1]).any() or np.isnan(told.new_values[:, -1]).any())
 
 
 def _tokenless_state(view: RunView, layer: int, place: int, *, is_claimed: bool) -> SlotState:

@@ -75,9 +75,10 @@ def _slot_of(view: RunView, token: int) -> int | None:
     places = np.flatnonzero(ledger.token_index == token)
     if len(places):
         return int(ledger.slot[places[0]])
+    which = view.records[view.selection.step].request
     for record in reversed(view.records[: view.selection.step + 1]):
         tokens = computed_tokens(record)
-        if token in tokens:
+        if token in tokens and record.request == which:
             return int(record.slots[tokens.index(token)])
     return None
 
@@ -91,7 +92,8 @@ class _Teller:
         self._stays: list[_Stay] = []
         self._unheld = _Stay(None, None, None, None, None)
         self._n = len(view.records)
-        table = view.history.slot_table(self._layer)
+        self._which = view.records[view.selection.step].request
+        table = view.history.slot_table(self._layer, self._which)
         self._settle(table)
         self._note_reads(table.found(slot)[: self._n])
 
@@ -114,16 +116,40 @@ class _Teller:
     def _settle(self, table: SlotTable) -> None:
         """The stays, one after the other: from a write or a probe to the next or to the end."""
         is_held = table.is_held(self._slot)[: self._n]
-        events = [(step, place) for step, place in table.writes(self._slot) if step < self._n]
-        events += [(step, None) for step in table.probes if step < self._n]
+        writes: list[tuple[int, int | None]] = [*table.writes(self._slot)]
+        events = writes + [(step, None) for step in (*table.probes, *table.reorders)]
         for step, place in sorted(events, key=lambda event: event[0]):
+            if step >= self._n:
+                break
             self._leave(is_held, step)
-            if place is not None:
+            if step in table.reorders:
+                self._replace(step)
+            elif place is not None:
                 self._end(step, "overwritten")
                 self._stays.append(self._written(step, place))
             elif is_held[step] and not self._is_open:
                 self._stays.append(_Stay(None, None, None, None, step))
         self._leave(is_held, self._n)
+
+    def _replace(self, step: int) -> None:
+        """The sequence goes on from another one's text: its token of the same place is here now."""
+        if not self._is_open:
+            return
+        old = self._stays[-1]
+        self._end(step, "replaced in the reorder")
+        parent = self._view.records[step].parents[self._which]
+        token_id = self._token_id_of(parent, old.token, step)
+        self._stays.append(_Stay(old.token, token_id, old.position, old.row, step))
+
+    def _token_id_of(self, which: int, token: int | None, step: int) -> int | None:
+        """The token that another sequence had read at a place when a step began."""
+        for at in range(step - 1, -1, -1):
+            record = self._view.records[at]
+            if record.parents:
+                which = record.parents[which]
+            elif record.request == which and token in record.token_index:
+                return record.token_ids[record.token_index.index(token)]
+        return None
 
     def _written(self, step: int, place: int) -> _Stay:
         record = self._view.records[step]
@@ -161,7 +187,8 @@ class _Teller:
         is_other = np.ones(self._n, dtype=np.bool_)
         for stay in self._stays:
             first = 0 if stay.first is None else stay.first
-            stop = self._n if stay.last is None else stay.last + (stay.how != "overwritten")
+            is_gone = stay.how in ("overwritten", "replaced in the reorder")
+            stop = self._n if stay.last is None else stay.last + (not is_gone)
             self._note(stay, found[first:stop], np.arange(first, stop))
             is_other[first:stop] = False
         steps = np.flatnonzero(is_other)

@@ -11,17 +11,22 @@ NOT_READ = -2
 
 
 class SlotTable:
-    """Grows with the records; each is looked at once."""
+    """Grows with the records; each is looked at once. Slots are those of one sequence."""
 
-    def __init__(self, records: Sequence[StepRecord], layer: int) -> None:
-        """Takes the records; more may be appended to them, none may change."""
+    def __init__(self, records: Sequence[StepRecord], layer: int, which: int = 0) -> None:
+        """Takes the records of all; more may be appended to them, none may change.
+
+        A step of another sequence than `which` reads, writes and lets go of nothing here.
+        """
         self._records = records
+        self._which = which
         self._layer = layer
         self._n = 0
         self._found: NDArray[np.int32] = np.empty((0, 0), dtype=np.int32)
         self._is_held: NDArray[np.bool_] = np.empty((0, 0), dtype=np.bool_)
         self._writes: dict[int, list[tuple[int, int]]] = {}
         self._probes: list[int] = []
+        self._reorders: list[int] = []
 
     def found(self, slot: int) -> NDArray[np.int32]:
         """[steps] token whose row a step read in the slot; ABSENT: of none; or NOT_READ."""
@@ -43,6 +48,12 @@ class SlotTable:
         return self._writes.get(slot, ())
 
     @property
+    def reorders(self) -> Sequence[int]:
+        """Steps in which another sequence's rows were put in place of all that were held."""
+        self._catch_up()
+        return self._reorders
+
+    @property
     def probes(self) -> Sequence[int]:
         """Steps that were probes."""
         self._catch_up()
@@ -54,6 +65,12 @@ class SlotTable:
             self._n = step + 1
 
     def _take(self, record: StepRecord, step: int) -> None:
+        if record.parents and record.parents[self._which] != self._which:
+            self._reorders.append(step)
+        if record.request != self._which:
+            self._make_room(step, 0)
+            self._is_held[step] = self._is_held[step - 1] if step else False
+            return
         held = record.ledger.slot
         n_slots = 1 + int(held.max(initial=-1))
         if record.layers:

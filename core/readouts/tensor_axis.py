@@ -35,6 +35,11 @@ class Axis:
         numbers = self.token_index if self.slot is None else self.slot
         return place if numbers is None else int(numbers[place])
 
+    def mark(self, place: int) -> str:
+        """What stands beside an entry where there is little room: a number, or that it pads."""
+        number = self.number(place)
+        return "pad" if number < 0 else str(number)
+
     def label(self, place: int) -> str:
         """An entry in words."""
         if self.slot is not None:

@@ -182,6 +182,8 @@ def _is_inside_prompt(view: RunView, step: int, column: int) -> bool:
     record = view.records[step]
     if not record.is_forced or record.phase not in ("prefill", "new_prompt"):
         return False
+    if view.spec.n_sequences > 1:
+        return False  # several sequences read their prompt at once
     if step + 1 < len(view.records):
         return view.records[step + 1].phase == "prefill"
     return column < len(view.spec.prompt_ids)

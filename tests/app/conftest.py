@@ -1,14 +1,19 @@
 """Settings of the tests with Qt: the shipped fonts, and no thread may outlive its test."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from PySide6.QtCore import QThread, QThreadPool
 from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
+from app.draft import Draft
+from app.first_run import FirstRun, first_run
 from app.fonts import load_fonts
+from app.theme import LIGHT, Theme, apply_theme
+from core.faults.scenarios import ROOMY
+from tests.app.desk import USUAL_SIZE, Desk
 
 PATIENCE_MS = 2000
 
@@ -17,6 +22,63 @@ PATIENCE_MS = 2000
 def shipped_fonts(qapp: QApplication) -> None:
     """Same letters on every machine."""
     load_fonts(qapp)
+
+
+@pytest.fixture
+def sit_down(qtbot, qapp, tmp_path) -> Iterator[Callable[..., Desk]]:
+    """Opens a window of its own on a run, with its first step made."""
+    desks: list[Desk] = []
+
+    def sit(
+        first: Draft | FirstRun | None = None,
+        n_records: int | None = 1,
+        *,
+        size: tuple[int, int] = USUAL_SIZE,
+        theme: Theme = LIGHT,
+    ) -> Desk:
+        asked = Draft.of_scenario(ROOMY) if first is None else first
+        desk = Desk(qapp, tmp_path / f"{len(desks)}.ini", asked, size=size, theme=theme)
+        desks.append(desk)
+        qtbot.addWidget(desk.window)
+        desk.sit(qtbot).open(asked, n_records)
+        return desk
+
+    yield sit
+    for desk in desks:
+        desk.leave()
+    apply_theme(qapp, LIGHT)
+
+
+@pytest.fixture(scope="module")
+def window_of_module(qapp, tmp_path_factory) -> Iterator[Desk]:
+    """One window for the tests of a module that leave it as usable as they found it."""
+    path = tmp_path_factory.mktemp("desk") / "kvscope.ini"
+    desk = Desk(qapp, path, Draft.of_scenario(ROOMY))
+    yield desk
+    desk.leave()
+    desk.window.deleteLater()
+
+
+@pytest.fixture
+def shared_desk(window_of_module, qtbot) -> Callable[..., Desk]:
+    """Begins another run in the window of the module: much quicker than a window for each."""
+
+    def begin(draft: Draft | None = None, n_records: int | None = 1) -> Desk:
+        desk, asked = window_of_module.sit(qtbot), draft or Draft.of_scenario(ROOMY)
+        if not desk.window.isVisible():
+            desk.open(asked, 1)
+        desk.begin_anew(asked, n_records)
+        return desk
+
+    return begin
+
+
+@pytest.fixture(scope="session")
+def start_run() -> FirstRun:
+    """The run that the window opens with."""
+    first = first_run()
+    assert first is not None
+    return first
 
 
 @pytest.fixture(autouse=True)

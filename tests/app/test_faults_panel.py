@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPushButt
 from app.faults_panel import FaultsPanel
 from app.theme import LIGHT
 from core.faults.catalog import COMBINATIONS, FAULTS
+from core.faults.families import FAMOUS
 
 
 @pytest.fixture
@@ -108,6 +109,16 @@ def test_faults_stand_under_their_tier_and_combinations_under_their_own_heading(
     below = [listed.item(row).text() for row in range(listed.row(last) + 1, listed.count())]
     assert last.text() == "Together"
     assert below == ["Both bugs at once", "The interview's cache class"]
+
+
+def test_the_list_begins_with_the_six_to_start_with_then_tiers_then_kinds(panel):
+    words = [heading.text() for heading in headings(panel)]
+    tiers = [word for word in words if word in ("Start here", "Met most often", "Met less often")]
+    assert tiers == ["Start here", "Met most often", "Met less often"]
+    assert words[:4] == ["Start here", "Met most often", "Position", "Mask"]
+    listed = panel.findChild(QListWidget)
+    first = [listed.item(row).toolTip().partition("\n")[0] for row in range(1, 7)]
+    assert first == list(FAMOUS)
 
 
 def test_a_heading_goes_with_the_last_fault_under_it(panel):

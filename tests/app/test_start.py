@@ -1,36 +1,14 @@
 """The program from outside: what is loaded when, and how it ends."""
 
-import os
-import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
 from app.notice import Notice
 from app.window import FaultReporter
+from tests.app.program import started
 
-ROOT = Path(__file__).resolve().parents[2]
-PRELUDE = """
-import sys
-from PySide6.QtWidgets import QApplication
-from app.__main__ import main
-from app.run_control import RunControl
-
-def seen(name):
-    act = getattr(RunControl, name)
-
-    def see(self, *args, **named):
-        cursor = self.cursor
-        print("painted", cursor.n_records, "steps, torch loaded:", "torch" in sys.modules)
-        act(self, *args, **named)
-        prepare(self)
-
-    return see
-
-RunControl.begin, RunControl.take_over = seen("begin"), seen("take_over")
-"""
 CLOSE_WHEN_SHOWN = """
 def prepare(control):
     control.rested.connect(report)
@@ -50,25 +28,6 @@ CLOSE_BEFORE_THE_ENGINE_IS_THERE = """
 def prepare(control):
     QApplication.closeAllWindows()
 """
-
-
-def started(tmp_path: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the program in a process of its own, with a settings file of its own."""
-    environment = {
-        **os.environ,
-        "QT_QPA_PLATFORM": "offscreen",
-        "XDG_CONFIG_HOME": str(tmp_path),
-        "PYTHONPATH": str(ROOT),
-    }
-    code = f"{PRELUDE}{script}\nsys.exit(main({list(arguments)!r}))"
-    return subprocess.run(  # noqa: S603  (our own interpreter and our own words)
-        [sys.executable, "-c", code],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
 
 
 def test_the_first_run_is_painted_before_torch_is_loaded_and_stays_when_the_engine_takes_it(

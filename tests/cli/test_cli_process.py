@@ -146,7 +146,15 @@ def test_a_reader_that_was_never_there_is_no_traceback():
 
 @pytest.mark.parametrize(
     "arguments",
-    [["run", "--help"], ["run", "--steps", "x"], ["export", "--help"], ["faults"], ["compare"]],
+    [
+        ["run", "--help"],
+        ["run", "--steps", "x"],
+        ["export", "--help"],
+        ["faults"],
+        ["compare"],
+        ["battery", "--help"],
+        ["matrix", "--help"],
+    ],
     ids=" ".join,
 )
 def test_help_lists_and_bad_arguments_import_neither_qt_nor_torch(arguments):

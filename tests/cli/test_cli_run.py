@@ -300,6 +300,16 @@ def test_the_account_names_the_file_that_was_written(run_text, tmp_path):
     assert f"kvscope {path} shows every number in the window." in text
 
 
+def test_the_account_names_the_mechanism_with_what_speaks_for_it(run_text):
+    _, told = run_text("run", "--fault", "pos-restart")
+    assert (
+        "Diagnosis: position ids start again at 0: the past is not added (like pos-restart).\n"
+        "  - step 1: query at token 7 was given position id 0; expected 7; every decode step since "
+        "step 1\n"
+    ) in told
+    assert "Diagnosis" not in run_text("run", "--fault", "pos-restart", "--steps", "0")[1]
+
+
 def test_the_account_says_where_a_row_is_wrong(run_text):
     _, text = run_text(*TINY, *SEVEN, "--fault", "store-row-zero@2-3:layers=2", "--steps", "4")
     assert "from step 2 to 3, in layers 2" in text
@@ -331,3 +341,14 @@ def test_the_account_can_be_printed_where_letters_are_few(monkeypatch):
     monkeypatch.setattr("sys.stdout", out)
     assert cli.main([*TINY, "--prompt", "één", "--steps", "1"]) == 0
     assert b'"\\xe9\\xe9n" (5 tokens)' in out.buffer.getvalue()
+
+
+# How rows are kept
+
+
+def test_narrower_rows_and_a_buffer_that_grows_can_be_asked_for(run_json):
+    plain = ("run", "--model", "tiny-rope", "--prompt", "the kit", "--steps", "3", "--check")
+    _, lines = run_json(*plain, "--kv-dtype", "int8", "--growable")
+    assert (spec_in(lines).kv_dtype, spec_in(lines).growable) == ("int8", True)
+    _, lines = run_json(*plain)
+    assert (spec_in(lines).kv_dtype, spec_in(lines).growable) == (None, False)

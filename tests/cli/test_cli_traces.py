@@ -213,6 +213,12 @@ def test_every_fault_is_listed_with_its_scenario(capsys):
             "policy": "refuse",
             "model": "learned",
             "rest": REST,
+            "sinks": 0,
+            "chunk": None,
+            "n_pad": 0,
+            "kv_dtype": None,
+            "growable": False,
+            "n_sequences": 1,
         },
     }
     assert [row["id"] for row in rows if row["kind"] == "combination"] == [*COMBINATIONS]

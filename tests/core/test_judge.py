@@ -15,7 +15,7 @@ from core.judge import Judge
 from core.outcome import OK, PositionLimit, Refused
 from core.reference import Passage, Reference
 from core.session import Session
-from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Rollback
+from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Rollback, Verify
 from core.tolerance import field_band, wrong_floor
 from tests.helpers.engines import run_by_hand, with_layer, with_record
 from tests.helpers.runs import SCHEMES, SEVEN_IDS, judge_again, judged, run, spec_for, tiny
@@ -663,6 +663,39 @@ def test_update_gives_the_new_verdicts_only():
 def test_rows_of_a_probe_count_from_the_step_after_it_also_in_one_batch():
     requests = (Prefill((1, 2, 3)), Decode(), Probe(1, 1), Decode())
     assert judged(spec_for("rope", capacity=12, requests=requests)).mechanism == ["right"] * 4
+
+
+@pytest.mark.parametrize("n_accept", [0, 1, 3])
+def test_drafts_that_were_taken_back_do_not_read_the_rows_of_a_later_probe(n_accept):
+    verify = Verify((7, 8, 9), n_accept)
+    requests = (Prefill((1, 2, 3)), verify, Probe(2, 2), Decode(), verify, Probe(1, 1))
+    found = judged(spec_for("rope", capacity=24, requests=requests))
+    assert found.wrong_steps == []
+    assert found.mechanism == ["right"] * 6
+
+
+@pytest.mark.parametrize("layer", [0, 3])
+def test_a_query_that_sees_padding_fails_the_mechanism_even_if_no_logit_moves(layer):
+    requests = (Prefill(SEVEN_IDS, n_pad=2), Decode())
+    trace = run(spec_for("rope", capacity=16, requests=requests))
+    assert judge_again(trace, tiny("rope")).wrong_steps == []
+    plan = trace.records[1].layers[layer].plan
+    assert not plan.mask[0, :2].any()
+    changed = with_layer(trace, 1, layer, plan=replace(plan, mask=np.ones_like(plan.mask)))
+    found = judge_again(changed, tiny("rope"))
+    assert found.mechanism == ["right", "wrong"]
+    assert found.logits == ["right", "right"]
+    assert found.verdicts[1].first_difference.field == "visible"
+    assert found.verdicts[1].first_difference.layer == layer
+
+
+def test_a_step_after_which_the_re_read_rows_are_lost_is_judged_and_wrong():
+    trace = run(spec_for("learned", policy="reprefill", capacity=7, steps=1))
+    assert trace.records[1].n_recomputed == 6
+    ledger = trace.records[1].ledger
+    lost = ledger.only(np.zeros(len(ledger.slot), dtype=bool))
+    found = judge_again(with_record(trace, 1, ledger=lost, reported_length=0), tiny("learned"))
+    assert _all_letters(found) == ("rW", "rr", "rr")
 
 
 def test_rows_of_a_probe_do_not_widen_what_counts_as_rounding():

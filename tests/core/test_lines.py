@@ -331,3 +331,14 @@ def test_the_text_of_a_token_is_what_the_tokenizer_makes_of_it():
     tokenizer = tiny("learned").tokenizer
     line = step_line(run.trace.records, run.verdicts[0], lambda ids: tokenizer.decode(list(ids)))
     assert line["next"]["text"] == "A"
+
+
+def test_the_end_line_names_the_mechanism_with_its_evidence_and_its_rivals():
+    faulty = spec_for("learned", steps=3, faults=(FaultUse("pos-restart"),))
+    [found] = end_of(judged(faulty))["diagnosis"]
+    assert found["mechanism"] == "position ids start again at 0: the past is not added"
+    assert found["preset_like"] == "pos-restart"
+    assert found["where"] == {"step": 1, "layer": None, "head": None, "field": "position_ids"}
+    assert "token 7 was given position id 0; expected 7" in found["evidence"][0]
+    assert [set(rival) for rival in found["rivals"]] == [{"preset_like", "separate_by"}]
+    json.dumps(found, allow_nan=False)

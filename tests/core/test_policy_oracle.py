@@ -691,3 +691,80 @@ def test_every_policy_can_be_judged_by_a_rule_of_its_own(policy):
 def test_a_policy_without_a_rule_is_an_error_and_never_a_green_light():
     with pytest.raises(KeyError):
         PolicyOracle(PolicyRules("the newest idea", 4))
+
+
+# Drafts, a common prefix, padding
+
+
+def test_verified_drafts_count_as_far_as_they_are_kept():
+    run = Run("refuse", 9)
+    run.append(3)
+    step = run.oracle.verify([103, 104, 105, 106], 2, engine_accepted=True)
+    assert step.outcome == OK
+    assert (step.length, step.seen, step.position_ids) == (5, 5, (3, 4, 5, 6))
+    assert step.readable == tuple(tuple(range(n)) for n in (4, 5, 6, 7))
+    assert step.live == tuple((token, token) for token in range(5))
+    # The passage still holds the rejected drafts; the row is that of the last one kept.
+    assert (tokens_of(run.passage(step)), step.row) == ([0, 1, 2, 3, 4, 5, 6], 4)
+    after = run.oracle.append([205], engine_accepted=True)
+    assert (after.length, after.position_ids) == (6, (5,))
+    assert tokens_of(run.passage(after)) == [0, 1, 2, 3, 4, 105]
+
+
+def test_drafts_need_room_before_any_is_rejected():
+    run = Run("refuse", 6)
+    run.append(4)
+    step = run.oracle.verify([104, 105, 106], 2, engine_accepted=False)
+    assert step.outcome == Refused(needed=3, free=2)
+    assert (step.length, step.seen, step.position_ids, step.row) == (4, 4, (), None)
+
+
+def test_drafts_that_the_engine_should_have_taken_count_as_never_read():
+    run = Run("refuse", 9)
+    run.append(3)
+    step = run.oracle.verify([103, 104], 1, engine_accepted=False)
+    assert (step.outcome, step.length, step.seen) == (OK, 4, 4)
+    assert run.append(1).position_ids == (3,)
+
+
+@pytest.mark.parametrize(
+    ("prompt_ids", "to_read", "position_ids"),
+    [
+        pytest.param([100, 101, 102, 107], (107,), (3,), id="a longer prefix"),
+        pytest.param([100, 101, 102], (102,), (2,), id="all of it: the last token is read"),
+        pytest.param([100, 101], (101,), (1,), id="a part of the old text"),
+        pytest.param([100, 102, 101], (102, 101), (1, 2), id="one token in common"),
+        pytest.param([101, 100], (101, 100), (0, 1), id="nothing in common"),
+        pytest.param([100], (100,), (0,), id="one token: it is read"),
+    ],
+)
+def test_what_a_new_prompt_shares_with_the_old_text_is_not_read_again(
+    prompt_ids, to_read, position_ids
+):
+    run = Run("refuse", 9)
+    run.append(5)
+    assert run.oracle.reuse(prompt_ids) == to_read
+    step = run.oracle.append(to_read, engine_accepted=True)
+    assert step.position_ids == position_ids
+    assert (step.length, step.seen) == (len(prompt_ids), len(prompt_ids))
+    assert run.passage(step).token_ids.tolist() == prompt_ids
+    assert step.row == len(prompt_ids) - 1
+
+
+def test_padding_takes_room_and_is_neither_seen_nor_read():
+    run = Run("refuse", 8)
+    step = run.oracle.append([100, 101, 102], engine_accepted=True, n_pads=2)
+    assert (step.length, step.seen, step.position_ids) == (5, 3, (0, 1, 2))
+    assert step.readable == ((0,), (0, 1), (0, 1, 2))
+    assert (step.n_pads, step.n_loose) == (2, 0)
+    run.n_read = 3
+    assert run.append(3).length == 8
+    full = run.append(1, engine_accepted=False)
+    assert full.outcome == Refused(needed=1, free=0)
+    assert run.rollback(6).length == 2
+
+
+def test_padding_that_does_not_fit_is_refused_with_its_prompt():
+    step = Run("refuse", 4).oracle.append([100, 101, 102], engine_accepted=False, n_pads=2)
+    assert step.outcome == Refused(needed=5, free=4)
+    assert step.length == 0

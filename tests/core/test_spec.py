@@ -15,6 +15,7 @@ from core.spec import (
     Probe,
     Rollback,
     RunSpec,
+    Verify,
 )
 from core.trace_json import from_json, to_json
 
@@ -222,3 +223,43 @@ def test_json_that_is_no_spec_is_refused_in_one_line(value):
     with pytest.raises(CoreError) as caught:
         from_json(RunSpec, value, "spec")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"policy": "window", "requests": (Verify((1,), 1),)},
+         "verifying drafts needs the policy refuse, not window"),
+        ({"requests": (Verify((), 0),)}, "0 of 0 drafts are to be kept"),
+        ({"requests": (Verify((1, 2), 3),)}, "3 of 2 drafts are to be kept"),
+        ({"requests": (Verify((1, 2), -1),)}, "-1 of 2 drafts are to be kept"),
+        ({"requests": (Verify((-1,), 0),)}, "token id -1 is none"),
+        ({"policy": "window", "requests": (NewPrompt((1,), reuse_prefix=True),)},
+         "needs the policy refuse and no chunks, not window and chunk None"),
+        ({"chunk": 2, "requests": (NewPrompt((1,), reuse_prefix=True),)},
+         "needs the policy refuse and no chunks, not refuse and chunk 2"),
+        ({"requests": (Prefill((1,)), Prefill((2,), n_pad=1))},
+         "only the first request can have padding"),
+        ({"chunk": 2, "requests": (Prefill((1,), n_pad=1),)},
+         "padding needs the policy refuse and no chunks, not refuse and chunk 2"),
+        ({"policy": "sinks", "requests": (Prefill((1,), n_pad=1),)},
+         "padding needs the policy refuse and no chunks, not sinks and chunk None"),
+        ({"requests": (Prefill((1,), n_pad=-1),)}, "padding of -1 rows"),
+        ({"kv_dtype": "int4"}, "kv_dtype 'int4' is not known; choose int8"),
+        ({"kv_dtype": "int8", "policy": "sinks", "reassign_positions": True},
+         "kv_dtype int8 does not go with re-assigned positions"),
+        ({"kv_dtype": "int8", "requests": (Prefill((1,)), Probe(1, 1))},
+         "a probe needs rows that are kept as given, not int8"),
+        ({"growable": 1}, "growable is 1; it must be true or false"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_is_refused_with_what_would_do(settings, words):
+    assert words in _message(**settings)
+
+
+def test_a_growable_buffer_starts_with_room_for_the_longest_append():
+    assert _spec(capacity=64).first_rows == 8
+    assert _spec(prompt_ids=tuple(range(20)), capacity=64).first_rows == 20
+    assert _spec(prompt_ids=tuple(range(20)), capacity=64, chunk=3).first_rows == 8
+    assert _spec(requests=(Prefill((1,) * 9, n_pad=4),)).first_rows == 13
+    assert _spec(requests=(Prefill((1,)), Verify((1,) * 11, 2))).first_rows == 12

@@ -34,6 +34,8 @@ class ByHand:
         dtype: torch.dtype = torch.float64,
         make_witness: Callable[[RowStore], Witness] = Recorder,
         loaded: LoadedModel | None = None,
+        first_rows: int | None = None,
+        is_quantised: bool = False,
     ) -> None:
         loaded = loaded or tiny(scheme)
         config, weights = loaded.config, loaded.weights.to(dtype, "cpu")
@@ -46,9 +48,10 @@ class ByHand:
             config.d_head,
             weights.embedding,
             seams.allocate,
+            first_rows,
         )
         self.engine = Engine(
-            model=Model.of(weights),
+            model=Model.of(weights, is_quantised=is_quantised),
             policy=policy,
             numbering=numbering or Kept(),
             sampling=Greedy(),

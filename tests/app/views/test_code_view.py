@@ -10,7 +10,9 @@ from pytestqt.qtbot import QtBot
 
 from app.theme import DARK, LIGHT, Theme
 from app.views.code import BLANK, CodeView
+from app.widgets.code_lines import ShownLine, broken
 from app.widgets.code_text import CodeText
+from app.widgets.python_style import Span
 from app.widgets.value_list import ValueList
 from core.readouts.code import code_readout
 from core.readouts.run_view import RunView
@@ -192,6 +194,13 @@ def test_code_is_copied_with_the_lines_of_its_file(qtbot: QtBot, shown: MakeView
     qtbot.keyClick(pane, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     copied = QApplication.clipboard().text()
     assert "\n    return np.arange(past_len, past_len + n_new)" in copied
+
+
+@pytest.mark.parametrize("n_columns", range(16, 60))
+def test_a_broken_line_loses_no_blank_wherever_it_is_broken(n_columns: int) -> None:
+    text = "    return np.arange(past_len, past_len + n_new)"
+    first, *others = broken(ShownLine((Span(text),)), n_columns)
+    assert first.text + "".join(part.text.lstrip() for part in others) == text
 
 
 def test_a_value_is_told_in_full_where_the_mouse_rests(shown: MakeView) -> None:

@@ -354,6 +354,19 @@ def test_a_click_on_the_strip_goes_to_the_first_difference(qtbot: QtBot, shown: 
         assert signal.args == [Selection(step=1, token_index=7)]
 
 
+def test_the_strip_names_the_mechanism_and_accounts_for_it_in_its_tip(shown: MakeView) -> None:
+    widget = shown("first difference", FAULTY, (1000, 26))
+    readout = first_difference_readout(FAULTY)
+    assert readout.mechanism is not None
+    assert widget.sentence.startswith(readout.mechanism)
+    for sentence in (readout.difference, *readout.account):
+        assert sentence in widget.toolTip()
+    unknown = replace(readout, mechanism=None, sentence=readout.difference)
+    named = widget.grab().toImage()
+    widget.show_readout(unknown)
+    assert widget.grab().toImage() != named
+
+
 def test_a_right_run_has_nowhere_to_go(qtbot: QtBot, shown: MakeView) -> None:
     widget = shown("first difference", view_of(PLAIN, 2), (1000, 26))
     with qtbot.assertNotEmitted(widget.selected):

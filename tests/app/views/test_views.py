@@ -173,7 +173,7 @@ def test_a_wrong_step_without_logits_has_a_sign_in_alarm(shown: MakeView) -> Non
     image = canvas_of(shown("timeline", view, (1000, 160))).grab().toImage()
     ruler = StepRuler.of(LIGHT, 1000, len(view.records))
     wrong, right = (
-        image.copy(int(ruler.left(step)) + 4, 0, 28, image.height()) for step in (7, 4)
+        image.copy(int(ruler.middle(step)) - 14, 0, 28, image.height()) for step in (7, 4)
     )
     assert any(is_near(pixel, LIGHT.alarm) for pixel in colours(wrong))
     assert not any(is_near(pixel, LIGHT.alarm) for pixel in colours(right))
@@ -248,13 +248,43 @@ def test_a_click_on_a_slot_chooses_slot_token_and_position(qtbot: QtBot, shown: 
     )
 
 
+def lines_px(n_layers: int) -> int:
+    """Height of the lines that say in which layers a stored row is not the reference's."""
+    return 4 * n_layers + 3
+
+
+def test_a_click_on_a_line_below_a_row_chooses_its_layer(qtbot: QtBot, shown: MakeView) -> None:
+    widget = shown("cache", view_of(*CASES["mask-top-left"]), (1000, 240))
+    chosen = [
+        click(qtbot, widget, place_of(12, canvas_of(widget), 7, 6 + 28 + 4 * line + 2)).layer
+        for line in range(4)
+    ]
+    assert chosen == [0, 1, 2, 3]
+
+
+def test_a_row_that_is_not_the_references_has_a_corner_and_lines_in_alarm(shown: MakeView) -> None:
+    """Under mask-top-left all rows of decoded tokens differ, above layer 0: slots 7 and 8."""
+    canvas = canvas_of(shown("cache", view_of(*CASES["mask-top-left"]), (1000, 240)))
+    image, ruler = canvas.grab().toImage(), SlotRuler(canvas.width(), 12)
+
+    def in_alarm(top: int, height: int) -> list[int]:
+        width = int(ruler.column_px) - 8
+        cells = [image.copy(int(ruler.left(n)) + 6, top, width, height) for n in range(12)]
+        return [n for n, cell in enumerate(cells) if LIGHT.alarm.rgb() in colours(cell)]
+
+    assert in_alarm(6, 24) == [7, 8]
+    assert in_alarm(34, 4) == []
+    assert in_alarm(38, 12) == [7, 8]
+
+
 def test_a_click_on_the_row_of_another_layer_chooses_the_layer(
     qtbot: QtBot, shown: MakeView
 ) -> None:
     spec, step = CASES["one layer"]
     widget = shown("cache", view_of(spec, step), (1000, 240))
-    # The second row from the top is layer 2, in which slot 0 holds token 8.
-    at = place_of(12, canvas_of(widget), 0, 6 + 30 + 8)
+    # The second row from the top is layer 2, in which slot 0 holds token 8. Between the two are
+    # lines of the three other layers: in layer 3 the row of token 8 is not the reference's.
+    at = place_of(12, canvas_of(widget), 0, 6 + 28 + lines_px(3) + 8)
     assert click(qtbot, widget, at) == Selection(
         step=step, layer=2, token_index=0, slot=0, position_id=0
     )
@@ -352,7 +382,11 @@ def test_a_tool_tip_shows_what_a_slot_holds(
 def test_the_tip_of_a_slot_tells_what_the_ledger_claims_where_it_differs(shown: MakeView) -> None:
     canvas = canvas_of(shown("cache", view_of(*CASES["store-row-zero"])))
     tips = [tip_at(canvas, place_of(12, canvas, slot, 12)).splitlines() for slot in (0, 7, 1)]
-    assert tips[0][-2:] == ["position id 8", "the ledger claims token 0, position id 0"]
+    assert tips[0][-3:] == [
+        "position id 8",
+        "its row is not the one that the reference computes for the token, in layers 1–3",
+        "the ledger claims token 0, position id 0",
+    ]
     assert tips[1][-2:] == [
         "counted, never written",
         "the ledger claims token 7, position id 7",
@@ -389,10 +423,13 @@ def test_the_tip_of_a_mask_column_gives_a_position_to_the_token_that_has_it(
 
 
 def test_a_position_that_the_ledger_does_not_claim_is_outlined(shown: MakeView) -> None:
-    """Slot 0 holds token 8, slots 7 and 8 nothing; positions stand in the third row of labels."""
+    """Slot 0 holds token 8, slots 7 and 8 nothing; positions stand in the third row of labels.
+
+    Between cells and labels are lines of four layers: the row in slot 0 is not the reference's.
+    """
     canvas = canvas_of(shown("cache", view_of(*CASES["store-row-zero"]), (1000, 240)))
     image = canvas.grab().toImage()
-    ruler, top = SlotRuler(canvas.width(), 12), 6 + 30 + 2 * 14
+    ruler, top = SlotRuler(canvas.width(), 12), 6 + 28 + lines_px(4) + 2 * 14
     cells = [image.copy(int(ruler.left(n)) + 4, top + 4, 20, 10) for n in range(9)]
     outlined = [n for n, cell in enumerate(cells) if LIGHT.alarm.rgb() in colours(cell)]
     assert outlined == [0, 7, 8]

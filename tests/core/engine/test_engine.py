@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from core.engine import seams
-from core.engine.engine import AppendTokens, ProbeRows, RollBack
+from core.engine.engine import AppendTokens, ProbeRows, ReorderBeams, RollBack
 from core.engine.policies import ByRank, Reprefill, Window
 from core.engine.seams import CORRECT, Seams
 from core.engine.types import Ledger
@@ -412,11 +412,15 @@ def test_the_engine_asks_every_seam(name):
         return right(*given)
 
     spied = replace(CORRECT, **{name: spy})
-    engine = ByHand("rope", 8, seams=spied, policy=Window(8)).engine
+    engine = ByHand(
+        "rope", 8, seams=spied, policy=Window(8), first_rows=2, is_quantised=True
+    ).engine
     engine.step(_prefill([1, 2, 3]))
     engine.step(_decode(4))
     engine.step(RollBack(1, 4))
     engine.step(AppendTokens("new_prompt", (1, 2), is_new_text=True))
+    engine.step(AppendTokens("new_prompt", (1, 3), is_new_text=True, n_common=1))
+    engine.step(ReorderBeams((0,)))
     assert asked
 
 

@@ -10,9 +10,11 @@ from core.errors import FaultError
 from core.faults.catalog import COMBINATIONS, FAULTS, find_faults
 from core.faults.fault import Fault, changed_seams
 from core.outcome import OK, Refused
+from core.session import Session
 from core.spec import FaultUse
+from core.tracefile import open_trace, save_trace
 from core.verdict import FIELDS
-from tests.helpers.runs import SCHEMES, judged
+from tests.helpers.runs import SCHEMES, judged, tiny
 from tests.helpers.scenarios import scenario_spec
 
 BY_ID = {fault.id: fault for fault in FAULTS}
@@ -37,11 +39,15 @@ SHOWN = {
     "mask-pads-open": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "mask-nan-row": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "pos-pad-mixed": ("rWWWWW", "rrrrrr", "rWWWWW"),
+    "mask-own-chunk": ("rrrrrrrr", "rWWWWWWW", "rWWWWWWW"),
+    "quant-zero-scale": ("rrrrrr", "WWWWWW", "WWWWWW"),
+    "beam-no-reorder": ("rrrrrrrrr", "rrrrrWWWW", "rrrr-WWWW"),
+    "beam-keys-only": ("rrrrrrrrr", "rrrrrWWWW", "rrrr-WWWW"),
     "mask-unwritten": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "cap-early": ("rrrrrW", "rrrrrr", "rrrrr-"),
     "cap-late": ("rrrrrrW", "rrrrrrW", "rrrrrrW"),
     "cap-counter-first": ("rrrrrrWWWW", "rrrrrrrrWW", "rrrrrr--WW"),
-    "cap-one-row-test": ("rrrrrWW", "rrrrrrr", "rrrrr--"),
+    "cap-one-row-test": ("rrrrrWr", "rrrrrrr", "rrrrr--"),
     "evict-newest": ("rrrWWW", "rrrrrr", "rrrWWW"),
     "evict-off-by-one": ("rrWWWW", "rrrrrr", "rrWWWW"),
     "evict-one-short": ("rWWWWW", "rrrrrr", "rWWWWW"),
@@ -179,6 +185,28 @@ def test_without_the_fault_its_scenario_is_right_at_every_step(fault_id, scheme)
 )
 def test_a_fault_ends_each_step_as_its_scenario_says(fault_id, outcomes):
     assert [record.outcome for record in _shown(fault_id, "rope").trace.records] == outcomes
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
+def test_from_every_step_of_a_fault_a_branch_repeats_the_run(fault):
+    spec = scenario_spec(fault.shows_in, fault.schemes[-1], FaultUse(fault.id), dtype="float32")
+    session = Session(spec, tiny(fault.schemes[-1]))
+    digests = session.run().digests()
+    for step in range(len(digests)):
+        child = session.branch(step)
+        assert child.run().digests() == digests
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
+def test_the_records_of_a_fault_come_back_from_a_file_as_they_were(fault, tmp_path):
+    run = _shown(fault.id, fault.schemes[0], dtype="float32")
+    path = tmp_path / "run.kvtrace"
+    save_trace(path, run.trace, full=True, verdicts=run.verdicts)
+    opened = open_trace(path)
+    assert opened.spec == run.trace.spec
+    assert opened.trace.digests() == run.trace.digests()
+    found = [verdict.first_difference for verdict in opened.verdicts]
+    assert found == [verdict.first_difference for verdict in run.verdicts]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)

@@ -112,6 +112,7 @@ def test_pos_layer_counter_numbers_decoded_tokens_one_too_high_in_later_layers()
 def test_pos_captured_alias_puts_a_query_n_positions_behind_its_key():
     for record in _records("pos-captured-alias", "rope"):
         plan = record.layers[0].plan
+        assert plan.write_position_ids is not None
         n = len(plan.position_ids)
         assert (plan.queries_at - plan.write_position_ids).tolist() == [n] * n
 

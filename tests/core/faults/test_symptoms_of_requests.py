@@ -7,7 +7,7 @@ import pytest
 
 from core.arrays import ABSENT
 from core.faults.catalog import FAULTS
-from core.spec import Decode, FaultUse, NewPrompt, Prefill, RunSpec, Verify
+from core.spec import Decode, FaultUse, NewPrompt, Prefill, Reorder, RunSpec, Verify
 from core.trace import rows_as_read
 from tests.helpers.runs import SCHEMES, SEVEN_IDS, judged, run
 from tests.helpers.scenarios import scenario_spec
@@ -19,7 +19,7 @@ P = len(SEVEN_IDS)
 
 def _records(fault_id, scheme, **settings):
     spec = scenario_spec(BY_ID[fault_id].shows_in, scheme, FaultUse(fault_id), dtype="float64")
-    return run(replace(spec, force_ids=tuple(range(200, 212)), **settings)).records
+    return run(replace(spec, **{"force_ids": tuple(range(200, 212)), **settings})).records
 
 
 @EACH_SCHEME
@@ -112,7 +112,7 @@ def test_mask_nan_row_makes_every_logit_nan_and_chooses_token_zero(scheme):
 def test_padding_changes_no_logit(scheme):
     spec = scenario_spec(BY_ID["mask-pads-open"].shows_in, scheme)
     padded = run(spec).records
-    plain = run(replace(spec, requests=(Prefill(SEVEN_IDS), *spec.requests[1:]))).records
+    plain = run(replace(spec, requests=(Prefill(SEVEN_IDS), *spec.all_requests[1:]))).records
     for mine, other in zip(padded, plain, strict=True):
         assert np.allclose(mine.logits, other.logits, atol=1e-12)
         assert mine.position_ids == other.position_ids
@@ -172,3 +172,54 @@ def test_drafts_can_all_be_kept_or_all_be_rejected(scheme):
     found = judged(spec)
     assert found.wrong_steps == []
     assert [record.ledger.seen for record in found.trace.records] == [7, 10, 11, 12]
+
+
+@EACH_SCHEME
+def test_mask_own_chunk_blinds_later_chunks_and_no_single_token(scheme):
+    records = _records("mask-own-chunk", scheme)
+    seen = [record.layers[0].plan.mask.sum(axis=1).tolist() for record in records[:5]]
+    assert seen == [[1, 2, 3], [1, 2, 3], [7], [8], [9]]
+
+
+@pytest.mark.parametrize("scheme", ["learned", "rope"])
+def test_quant_zero_scale_looks_like_rows_that_were_never_written(scheme):
+    for step, record in enumerate(_records("quant-zero-scale", scheme)):
+        for layer in record.layers:
+            assert (layer.weights[:, -1] == 1.0 / (P + step)).all()
+
+
+@EACH_SCHEME
+def test_without_a_fault_a_beam_goes_on_with_its_parents_rows(scheme):
+    records = _records("beam-no-reorder", scheme, faults=(), force_ids=())
+    assert [record.request for record in records] == [0, 1, 0, 1, 0, 0, 1, 0, 1]
+    assert records[0].predicted == records[0].next_token != records[1].next_token
+    # Beam 1 reads on what beam 0 had chosen, and the other way round.
+    assert records[5].token_ids == (records[3].next_token,)
+    assert records[6].token_ids == (records[2].next_token,)
+    for record in records[5:]:
+        assert record.layers[0].row_token.tolist() == list(range(len(record.ledger.slot)))
+
+
+@EACH_SCHEME
+def test_beam_no_reorder_reads_the_rows_of_another_text(scheme):
+    for record in _records("beam-no-reorder", scheme, force_ids=())[5:7]:
+        assert record.layers[0].row_token.tolist() == [*range(P), ABSENT, P + 1]
+
+
+@EACH_SCHEME
+def test_beam_keys_only_takes_the_right_keys_and_the_wrong_values(scheme):
+    wrong = _records("beam-keys-only", scheme, force_ids=())
+    right = _records("beam-keys-only", scheme, faults=(), force_ids=())
+    mine, other = rows_as_read(wrong, 5, 0), rows_as_read(right, 5, 0)
+    assert (mine[0] == other[0]).all()
+    assert (mine[1] == other[1]).all(axis=(0, 2)).tolist() == [*[True] * P, False, True]
+
+
+def test_beams_that_go_on_from_themselves_change_nothing():
+    spec = scenario_spec(BY_ID["beam-no-reorder"].hides_in, "rope")
+    still = replace(
+        spec, requests=tuple(r for r in spec.all_requests if not isinstance(r, Reorder))
+    )
+    found = [record.logits for record in run(spec).records if record.logits is not None]
+    other = [record.logits for record in run(still).records]
+    assert all((a == b).all() for a, b in zip(found, other, strict=True))

@@ -13,6 +13,7 @@ from core.spec import (
     NewPrompt,
     Prefill,
     Probe,
+    Reorder,
     Request,
     Rollback,
     RunSpec,
@@ -79,7 +80,8 @@ def mixed_specs(draw: st.DrawFn, *dtypes: str) -> RunSpec:
             verifications(),
         ]
         if settings["chunk"] is None:
-            again = st.sampled_from([settings["prompt_ids"], settings["prompt_ids"][:2]])
+            prompt_ids = RunSpec(**settings).prompt_ids
+            again = st.sampled_from([prompt_ids, prompt_ids[:2]])
             other = st.builds(lambda a, b: a + b, again, token_ids(0, 3))
             kinds.append(st.builds(NewPrompt, other, st.just(value=True)))
     rest = draw(st.lists(st.one_of(kinds), min_size=1, max_size=9))
@@ -87,6 +89,25 @@ def mixed_specs(draw: st.DrawFn, *dtypes: str) -> RunSpec:
     n_pad = draw(st.integers(0, 3)) if may_pad else 0
     first = Prefill(settings["prompt_ids"], n_pad)
     return RunSpec(**settings, dtype=dtype, requests=(first, *rest))
+
+
+@st.composite
+def beam_specs(draw: st.DrawFn, *dtypes: str) -> RunSpec:
+    """Two or three beams that decode and go on from each other."""
+    n = draw(st.integers(2, 3))
+    parents = st.lists(st.integers(0, n - 1), min_size=n, max_size=n).map(tuple)
+    rest = draw(st.lists(st.just(Decode()) | st.builds(Reorder, parents), max_size=6))
+    prompt_ids = draw(token_ids(1, 6))
+    return RunSpec(
+        f"tiny-{draw(st.sampled_from(SCHEMES))}",
+        prompt_ids,
+        capacity=draw(st.integers(1, 10)),
+        dtype=draw(st.sampled_from(dtypes)),
+        kv_dtype=draw(st.sampled_from([None, "int8"])),
+        n_sequences=n,
+        force_ids=draw(st.lists(st.none() | st.integers(0, 255), max_size=4).map(tuple)),
+        requests=(Prefill(prompt_ids), *rest),
+    )
 
 
 def verifications() -> st.SearchStrategy[Verify]:

@@ -10,7 +10,7 @@ from core.judge import Judge
 from core.session import Session
 from core.spec import Decode, NewPrompt, Prefill, Probe, Rollback, RunSpec
 from core.trace_json import from_json, to_json
-from tests.core.properties.strategies import mixed_specs, plain_specs, token_ids
+from tests.core.properties.strategies import beam_specs, mixed_specs, plain_specs, token_ids
 from tests.helpers.runs import SCHEMES, Judged, judged, run, tiny
 
 few = settings(
@@ -112,6 +112,19 @@ def test_no_verdict_is_wrong_whatever_is_asked(spec: RunSpec):
     _nothing_is_wrong(found)
     _shows_what_it_holds(found)
     assert found.largest_error <= 1e-10
+
+
+@few
+@given(beam_specs("float64"))
+def test_no_verdict_is_wrong_however_beams_go_on_from_each_other(spec: RunSpec):
+    found = judged(spec)
+    assert found.wrong_steps == []
+    assert [verdict.first_difference for verdict in found.verdicts] == [None] * len(found.verdicts)
+    assert found.largest_error <= 1e-10
+    for record, verdict in zip(found.trace.records, found.verdicts, strict=True):
+        assert agrees_with_policy(record, verdict.expected)
+        for layer in record.layers:
+            assert np.array_equal(layer.row_token, layer.plan.view_token_index)
 
 
 @few

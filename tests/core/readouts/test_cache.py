@@ -1,16 +1,19 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from core.readouts.cache import CacheReadout, cache_readout
 from core.readouts.line_parts import live
 from core.readouts.slot_states import SlotState
-from core.spec import RunSpec
+from core.spec import Decode, Prefill, RunSpec
 from tests.core.readouts.runs import (
     FULL,
     NEW_TEXT,
     PLAIN,
     PROBE_LEFT,
     PROBED,
+    PROMPT_IDS,
     RANKED,
     REPREFILL,
     ROLLED_BACK,
@@ -23,7 +26,7 @@ from tests.core.readouts.runs import (
     with_fault,
 )
 
-LETTERS = dict(zip(".LSpsxNF!u", SlotState, strict=True))
+LETTERS = dict(zip(".LSpsxNF!un", SlotState, strict=True))
 """never, Live, Sink, probe row, stale, left (x), New, Foreign, stray (!), unwritten."""
 
 
@@ -110,8 +113,54 @@ def test_row_zero_holds_the_newest_token_and_says_so() -> None:
     assert readout.labels[7].is_token_wrong
     assert readout.missing == (0,)
     assert readout.sentence == (
-        "slot 0 holds token 7; token 0 gone; slot 7 counted, never written; holds 8 of 12"
+        "slot 0 holds token 7; token 0 gone; slot 7 counted, never written; holds 7 of 12"
     )
+
+
+def test_what_is_held_are_rows_and_not_the_length_that_is_told() -> None:
+    """gauge-lies tells 1; a refusal that moves the length (cap-counter-first) adds no row."""
+    lying = cache_readout(view_of(with_fault(WINDOW, "gauge-lies"), 3))
+    assert lying.length != 8
+    assert "holds 8 of 8" in lying.sentence
+    refused = cache_readout(view_of(with_fault(FULL, "cap-counter-first"), 6))
+    assert refused.length == 13
+    assert refused.sentence.endswith("holds 12 of 12")
+
+
+def test_a_row_that_the_reference_would_not_have_stored_is_marked_in_its_layers() -> None:
+    """A decoded token that sees only slot 0 has the right row in layer 0 and in no other."""
+    readout = cache_readout(view_of(with_fault(PLAIN, "mask-top-left"), 2))
+    (row,) = readout.rows
+    assert [np.flatnonzero(off).tolist() for off in row.is_off] == [[], [7, 8], [7, 8], [7, 8]]
+    assert readout.sentence == (
+        "holds 9 of 12; rows in slots 7, 8 differ from the reference's in layers 1–3"
+    )
+
+
+def test_a_row_that_is_not_a_number_says_so_from_the_layer_on_in_which_it_is_made() -> None:
+    """A row of padding that sees nothing is made NaN by the softmax, and the layers above read it.
+
+    Its own slot holds no token, but the rows of tokens that looked at it are no numbers either.
+    """
+    spec = replace(PLAIN, steps=0, requests=(Prefill(PROMPT_IDS, 3), Decode()))
+    for step, n_rows in ((0, 7), (1, 8)):
+        readout = cache_readout(view_of(with_fault(spec, "mask-nan-row"), step))
+        n_nan = {
+            layer: int((row.state == SlotState.NAN).sum())
+            for row in readout.rows
+            for layer in row.layers
+        }
+        assert n_nan[0] == 0
+        assert n_nan[3] >= n_rows
+    clean = cache_readout(view_of(spec, 1))
+    assert not any((row.state == SlotState.NAN).any() for row in clean.rows)
+
+
+def test_rows_are_the_references_where_nothing_is_wrong_or_nothing_is_judged() -> None:
+    views = [view_of(spec, 4) for spec in (PLAIN, WINDOW, SINKS, RANKED, REPREFILL)]
+    views.append(pending_view_of(with_fault(PLAIN, "mask-top-left"), 1))
+    for view in views:
+        assert not any(row.is_off.any() for row in cache_readout(view).rows)
 
 
 def test_a_restarted_position_differs_from_what_the_policy_demands() -> None:
@@ -220,7 +269,8 @@ def test_a_length_that_moved_before_the_check_is_told_with_both_numbers() -> Non
         (
             with_fault(PLAIN, "pos-restart"),
             1,
-            "position of slot 7 is 0, expected 7; holds 8 of 12",
+            "position of slot 7 is 0, expected 7; holds 8 of 12; "
+            "row in slot 7 differs from the reference's in every layer",
         ),
         (
             with_fault(FULL, "cap-early"),
@@ -277,3 +327,9 @@ def test_no_stand_in_for_absent_leaves_the_readout() -> None:
             assert all(getattr(label, name) is None or getattr(label, name) >= 0 for name in names)
         assert all((row.token_index[row.token_index < 0] == -1).all() for row in readout.rows)
         assert all(isinstance(row.state, np.ndarray) for row in readout.rows)
+
+
+def test_a_row_that_is_counted_twice_is_held_once():
+    readout = cache_readout(view_of(with_fault(PLAIN, "store-double-append"), 1))
+    assert readout.length == 15
+    assert readout.sentence == "length is 15, should be 8; holds 8 of 12"

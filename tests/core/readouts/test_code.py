@@ -229,7 +229,7 @@ def test_a_seam_that_was_not_asked_says_so_and_shows_no_value() -> None:
     nothing = "nothing was computed in this step"
     for view, seam, reason in (
         (refused, "position_ids", f"not asked in step 6: {nothing}"),
-        (refused, "crop", "not asked in step 6: asked by a rollback only"),
+        (refused, "crop", "not asked in step 6: asked by a rollback, or where drafts are rejected"),
         (rollback, "admit", "not asked in step 7: a rollback appends nothing"),
         (rollback, "store", f"not asked in step 7: {nothing}"),
     ):

@@ -60,7 +60,7 @@ def test_the_first_difference_is_told_with_its_numbers(fault: str) -> None:
     spec, sentence, target = CASES[fault]
     readout = first_difference_readout(view_of(with_fault(spec, fault), 0))
     assert (readout.state, readout.step) == ("wrong", target.step)
-    assert readout.sentence == sentence
+    assert readout.difference == sentence
     assert readout.target == target
 
 
@@ -68,13 +68,13 @@ def test_a_difference_in_one_layer_leads_to_that_layer() -> None:
     view = view_of(with_fault(PLAIN, "store-row-zero", layers=(2,)), 0)
     readout = first_difference_readout(view)
     assert readout.target == Selection(step=1, layer=2, slot=0, token_index=7)
-    assert readout.sentence.startswith("step 1: keys, layer 2, head 0: slot 0 stands for token 0")
+    assert readout.difference.startswith("step 1: keys, layer 2, head 0: slot 0 stands for token 0")
 
 
 def words_of(spec: RunSpec, difference: Difference) -> str:
     view = view_of(spec, 0)
     wrong = replace(view.verdicts[1], mechanism="wrong", first_difference=difference)
-    return first_difference_readout(replace(view, verdicts={**view.verdicts, 1: wrong})).sentence
+    return first_difference_readout(replace(view, verdicts={**view.verdicts, 1: wrong})).difference
 
 
 def test_a_difference_of_a_tensor_is_told_with_layer_head_and_largest_error() -> None:
@@ -117,3 +117,26 @@ def test_a_step_that_is_wrong_without_a_difference_says_which_verdict_is() -> No
     assert readout.sentence == (
         "step 2: mechanism wrong, and no recorded field differs beyond its band"
     )
+
+
+def test_the_mechanism_stands_before_the_difference_and_is_accounted_for() -> None:
+    readout = first_difference_readout(view_of(with_fault(PLAIN, "pos-restart"), 0))
+    assert readout.mechanism == "position ids start again at 0: the past is not added"
+    assert readout.sentence == f"{readout.mechanism} · {readout.difference}"
+    assert readout.account[0] == f"{readout.mechanism} (like pos-restart)"
+    assert any("token 7 was given position id 0; expected 7" in line for line in readout.account)
+
+
+def test_two_mechanisms_are_named_together() -> None:
+    view = view_of(with_fault(PLAIN, "pos-restart", "mask-top-left"), 0)
+    mechanism = first_difference_readout(view).mechanism
+    assert mechanism is not None
+    assert mechanism.count("; and ") == 1
+
+
+def test_without_a_known_mechanism_the_difference_stands_alone() -> None:
+    view = view_of(PLAIN, 0)
+    odd = replace(view.verdicts[2], mechanism="wrong")
+    readout = first_difference_readout(replace(view, verdicts={**view.verdicts, 2: odd}))
+    assert (readout.mechanism, readout.account) == (None, ())
+    assert readout.sentence == readout.difference

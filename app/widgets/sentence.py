@@ -1,0 +1,77 @@
+"""Sentences that are cut at a word where there is no room for all of them."""
+
+from PySide6.QtCore import QEvent, QRect, Qt
+from PySide6.QtGui import QEnterEvent
+from PySide6.QtWidgets import QLabel
+
+from app.theme import Theme
+
+_KEPT = 256
+
+
+class Sentence(QLabel):
+    """Says as many whole words as there are lines for; the tool tip has all of them.
+
+    Its letters can be selected once the mouse is over it: a label that offers it at all times has a
+    document made of every text.
+    """
+
+    def __init__(self, theme: Theme) -> None:
+        """Empty at first."""
+        super().__init__()
+        self._heights: dict[tuple[str, int], int] = {}
+        self._cuts: dict[tuple[str, int, int], str] = {}
+        self.setAutoFillBackground(True)  # what holds it is not painted with it
+        self.setWordWrap(True)
+        self.setFont(theme.sans(px=theme.small_px + 1))
+        self.setContentsMargins(theme.margin_px, 2, theme.margin_px, 3)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    def say(self, full: str, width: int, most_px: int) -> int:
+        """Show a text in a width, at most so high; gives the height that it takes."""
+        key = (full, width, most_px)
+        shown = self._cuts.get(key)
+        if shown is None:
+            shown = self._cut(full, width, most_px)
+            if len(self._cuts) >= _KEPT:
+                self._cuts.clear()
+            self._cuts[key] = shown
+        if shown != self.text():
+            self.setText(shown)
+        tip = "" if shown == full else full
+        if tip != self.toolTip():
+            self.setToolTip(tip)
+        return self.height_of(shown, width) if shown else 0
+
+    def height_of(self, text: str, width: int) -> int:
+        """Height of a text in as many lines as it needs, margins included."""
+        key = (text, width)
+        height = self._heights.get(key)
+        if height is None:
+            margins = self.contentsMargins()
+            box = QRect(0, 0, max(1, width - margins.left() - margins.right()), 0)
+            lines = self.fontMetrics().boundingRect(box, Qt.TextFlag.TextWordWrap, text)
+            height = lines.height() + margins.top() + margins.bottom()
+            if len(self._heights) >= _KEPT:
+                self._heights.clear()
+            self._heights[key] = height
+        return height
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """From now on letters can be selected."""
+        super().enterEvent(event)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """What is selected stays so."""
+        super().leaveEvent(event)
+        if not self.hasSelectedText():
+            self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
+
+    def _cut(self, full: str, width: int, most_px: int) -> str:
+        shown, words = full, full.split(" ")
+        while len(words) > 1 and self.height_of(shown, width) > most_px:
+            words.pop()
+            shown = " ".join(words) + " …"
+        return shown

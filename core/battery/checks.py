@@ -1,0 +1,119 @@
+"""Checks laws on cases; what fails is made small."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from core.battery.bench import Adapt, Bench, Broken
+from core.battery.case import Case, read_case
+from core.battery.law import Law
+from core.battery.laws import LAWS
+from core.battery.shrink import smallest
+from core.errors import SpecError
+from core.spec import DTypeName, FaultUse
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A law that does not hold.
+
+    Attributes:
+        case: the smallest case in which it does not.
+        found: what differs there.
+    """
+
+    case: Case
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class LawResult:
+    """What came of a law.
+
+    Attributes:
+        law: the law.
+        n_checked: cases in which it was checked.
+        n_left_out: cases of which it says nothing, such as a rollback to rows that left.
+        n_broken: cases in which it does not hold.
+        failure: one of them, made small; None: it holds in all.
+    """
+
+    law: Law
+    n_checked: int
+    n_left_out: int
+    n_broken: int
+    failure: Failure | None
+
+
+def check_law(
+    law: Law,
+    cases: Sequence[Case],
+    bench: Bench,
+    *,
+    at: Callable[[], None] = lambda: None,
+) -> LawResult:
+    """Check a law on cases; `at` is called before each."""
+    n_left_out = 0
+    broken: list[Case] = []
+    for case in cases:
+        at()
+        found = law.check(case, bench)
+        if found is None:
+            n_left_out += 1
+        elif bench.first_broken(found) is not None:
+            broken.append(case)
+    failure = None
+    if broken:
+        failure = made_small(min(broken, key=lambda case: case.size), law, bench)
+    return LawResult(law, len(cases) - n_left_out, n_left_out, len(broken), failure)
+
+
+def check_case(case: Case, bench: Bench) -> Broken | None:
+    """What does not hold in a case; None: it all does.
+
+    Raises:
+        SpecError: an unknown law, or a run that cannot be made.
+    """
+    return bench.first_broken(law_of(case).check(case, bench))
+
+
+def made_small(case: Case, law: Law, bench: Bench) -> Failure:
+    """The smallest case in which the law fails as in `case`."""
+
+    def fails(other: Case) -> bool:
+        return bench.first_broken(law.check(other, bench)) is not None
+
+    small = smallest(case, fails)
+    broken = bench.first_broken(law.check(small, bench))
+    return Failure(small, broken.found if broken else "")
+
+
+def law_of(case: Case) -> Law:
+    """The law that a case names.
+
+    Raises:
+        SpecError: there is none of that name.
+    """
+    law = next((law for law in LAWS if law.id == case.law), None)
+    if law is None:
+        names = ", ".join(law.id for law in LAWS)
+        raise SpecError(f"--case: law={case.law} is not known; there are {names}")
+    return law
+
+
+def broken(
+    case: str,
+    faults: Sequence[str] = (),
+    dtype: DTypeName = "float64",
+    adapt: Adapt | None = None,
+) -> str | None:
+    """What is broken in a case that is given as text; None: nothing. For tests that were written.
+
+    Args:
+        case: as `kvscope battery` prints it.
+        faults: ids of faults that are on.
+        dtype: number type.
+        adapt: changes the engine's table of seams, to check rules of one's own.
+    """
+    bench = Bench(tuple(FaultUse(fault) for fault in faults), adapt, dtype)
+    found = check_case(read_case(case), bench)
+    return None if found is None else found.found

@@ -1,0 +1,48 @@
+"""Failures as a pytest file that fails as long as they do."""
+
+import json
+from collections.abc import Sequence
+
+from core.battery.checks import Failure, law_of
+
+_HEAD = '''\
+"""Properties of a KV cache that did not hold, each in its smallest case.
+
+Written by `kvscope battery --write-tests`; run it with pytest where kvscope is installed. Without
+its faults, {none}, the engine passes.
+"""
+
+from core.battery.checks import broken
+
+FAULTS: tuple[str, ...] = ({faults})
+DTYPE = "{dtype}"
+'''
+_TEST = """
+
+def test_{name}():
+    # {sentence}
+    case = (
+{case}
+    )
+    assert broken(case, FAULTS, DTYPE) is None
+"""
+_LINE = 72
+
+
+def test_file(failures: Sequence[Failure], faults: Sequence[str], dtype: str) -> str:
+    """The text of the file."""
+    listed = "".join(f"{json.dumps(fault)}, " for fault in faults).strip()
+    head = _HEAD.format(faults=listed, dtype=dtype, none="`FAULTS = ()`")
+    return head + "".join(_test_of(failure) for failure in failures)
+
+
+def _test_of(failure: Failure) -> str:
+    law = law_of(failure.case)
+    lines: list[str] = [""]
+    for word in failure.case.words().split():
+        if len(lines[-1]) + len(word) > _LINE and lines[-1]:
+            lines.append("")
+        lines[-1] += f"{word} "
+    lines[-1] = lines[-1].rstrip()
+    case = "\n".join(f"        {json.dumps(line)}" for line in lines)
+    return _TEST.format(name=law.id.replace("-", "_"), sentence=law.sentence, case=case)

@@ -1,0 +1,247 @@
+"""What each fault does under each position scheme and policy, with many prompts.
+
+A cell is a fault, a model and a policy. Each prompt is run twice: with the fault, which is judged
+step by step, and without, under the same policy, which says what the text should have been.
+"""
+
+import gc
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import median_low
+
+import torch
+
+from core.errors import CoreError
+from core.faults.catalog import find_faults
+from core.faults.fault import Fault
+from core.judge import Judge
+from core.matrix_prompts import Prompt, prompts_of
+from core.matrix_runs import POLICIES, spec_of
+from core.model.loading import LoadedModel, load_model
+from core.record import StepRecord
+from core.session import Session
+from core.spec import FaultUse, RunSpec
+from core.trace import Trace
+
+_MOST_ROWS = 2048
+"""A run that holds more is stopped: a fault can double what is held in every step."""
+DEFAULT_MODELS = ("learned", "tiny-rope", "tiny-alibi")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A cell to be measured.
+
+    Attributes:
+        fault: id.
+        model: model name.
+        policy: one of `core.matrix_runs.POLICIES`.
+        n_prompts: how many prompts.
+        seed: of the prompts.
+    """
+
+    fault: str
+    model: str
+    policy: str
+    n_prompts: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What was measured.
+
+    Attributes:
+        fault: id.
+        model: model name.
+        scheme: its position scheme.
+        policy: the policy.
+        why_not: why there is no such run, in a line; None: there is.
+        n_runs: prompts that were run.
+        n_shown: runs with any verdict wrong.
+        first_wrong_step: the first step with any verdict wrong, the median of the runs that show
+            one; None: none does.
+        first_wrong_logits: likewise of wrong logits.
+        largest_error: the largest logit error of all runs; "nan" where logits are not finite.
+        n_same_text: runs whose tokens are all those of the right run.
+        n_questions: story questions that the right run answered, rightly or not.
+        n_wrong_answers: those of them that were answered otherwise, or not at all.
+    """
+
+    fault: str
+    model: str
+    scheme: str
+    policy: str
+    why_not: str | None = None
+    n_runs: int = 0
+    n_shown: int = 0
+    first_wrong_step: int | None = None
+    first_wrong_logits: int | None = None
+    largest_error: float = 0.0
+    n_same_text: int = 0
+    n_questions: int = 0
+    n_wrong_answers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What one run with the fault gave."""
+
+    first_wrong_step: int | None
+    first_wrong_logits: int | None
+    largest_error: float
+    is_same_text: bool
+    is_wrong_answer: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Right:
+    """The run without the fault.
+
+    Attributes:
+        tokens: chosen at each step; None where nothing follows from it.
+        answer_step: the step that predicts the answer; None: none does.
+    """
+
+    tokens: tuple[int | None, ...]
+    answer_step: int | None
+
+
+def tasks_of(
+    faults: Sequence[str],
+    models: Sequence[str],
+    policies: Sequence[str],
+    n_prompts: int,
+    seed: int,
+) -> list[Task]:
+    """All cells of the table, in order. Those of a model stand together.
+
+    Raises:
+        FaultError: an unknown fault.
+        ModelError: a model that cannot be loaded.
+    """
+    for name in faults:
+        find_faults(name)
+    for model in models:
+        load_model(model)
+    return [
+        Task(fault, model, policy, n_prompts, seed)
+        for model in models
+        for fault in faults
+        for policy in policies or POLICIES
+    ]
+
+
+def measured(task: Task) -> Cell:
+    """Measure a cell."""
+    loaded = _loaded(task.model)
+    fault = _fault(task.fault)
+    scheme = loaded.config.scheme
+    runs: list[_Measured] = []
+    for prompt in _prompts(task.model, task.n_prompts, task.seed):
+        try:
+            spec = spec_of(fault.shows_in, loaded, task.policy, prompt)
+            runs.append(_measure(task, loaded, spec, prompt))
+        except CoreError as error:
+            return Cell(task.fault, task.model, scheme, task.policy, why_not=str(error))
+    gc.collect()  # engines refer to themselves, and their arrays would stay for long
+    steps = [run.first_wrong_step for run in runs if run.first_wrong_step is not None]
+    logits = [run.first_wrong_logits for run in runs if run.first_wrong_logits is not None]
+    answers = [run.is_wrong_answer for run in runs if run.is_wrong_answer is not None]
+    return Cell(
+        fault=task.fault,
+        model=task.model,
+        scheme=scheme,
+        policy=task.policy,
+        n_runs=len(runs),
+        n_shown=len(steps),
+        first_wrong_step=median_low(steps) if steps else None,
+        first_wrong_logits=median_low(logits) if logits else None,
+        largest_error=_largest([run.largest_error for run in runs]),
+        n_same_text=sum(run.is_same_text for run in runs),
+        n_questions=len(answers),
+        n_wrong_answers=sum(answers),
+    )
+
+
+def broken_spec(task: Task, prompt: Prompt, loaded: LoadedModel) -> RunSpec:
+    """The run of a cell with a prompt: what a person opens to see it."""
+    spec = spec_of(_fault(task.fault).shows_in, loaded, task.policy, prompt)
+    return _with_fault(spec, task.fault)
+
+
+def _measure(task: Task, loaded: LoadedModel, spec: RunSpec, prompt: Prompt) -> _Measured:
+    right = _right_run(spec, prompt)
+    trace = _run_within_bounds(Session(_with_fault(spec, task.fault), loaded))
+    verdicts = Judge(trace, loaded).update()
+    errors = [verdict.logits.max_abs_error for verdict in verdicts if verdict.logits]
+    wrong = [verdict.step for verdict in verdicts if verdict.is_wrong]
+    wrong_logits = [
+        verdict.step
+        for verdict in verdicts
+        if verdict.logits is not None and verdict.logits.standing == "wrong"
+    ]
+    tokens = _tokens(trace.records)
+    at = right.answer_step
+    is_wrong_answer = None
+    if at is not None:
+        is_wrong_answer = at >= len(tokens) or tokens[at] != right.tokens[at]
+    return _Measured(
+        first_wrong_step=min(wrong, default=None),
+        first_wrong_logits=min(wrong_logits, default=None),
+        largest_error=_largest(errors),
+        is_same_text=tokens == right.tokens,
+        is_wrong_answer=is_wrong_answer,
+    )
+
+
+def _run_within_bounds(session: Session) -> Trace:
+    with torch.inference_mode():
+        while (record := session.advance()) is not None:
+            if len(record.ledger.slot) > _MOST_ROWS:
+                break
+    return session.trace
+
+
+@lru_cache(maxsize=4096)
+def _right_run(spec: RunSpec, prompt: Prompt) -> _Right:
+    records = Session(spec, _loaded(spec.model)).run().records
+    last = len(prompt.token_ids) + len(prompt.rest) - 1
+    answering = [
+        record.step
+        for record in records
+        if prompt.rest and record.is_computed and last in record.token_index[-1:]
+    ]
+    is_one_text = spec.n_sequences == 1
+    return _Right(_tokens(records), answering[-1] if answering and is_one_text else None)
+
+
+def _tokens(records: Sequence[StepRecord]) -> tuple[int | None, ...]:
+    return tuple(record.next_token for record in records)
+
+
+def _with_fault(spec: RunSpec, fault: str) -> RunSpec:
+    return replace(spec, faults=(FaultUse(fault),))
+
+
+def _largest(errors: Sequence[float]) -> float:
+    """The largest; NaN where one is none."""
+    return max(errors, key=lambda error: (math.isnan(error), error), default=0.0)
+
+
+def _fault(name: str) -> Fault:
+    """The fault whose scenario is run: of a combination, the first."""
+    return find_faults(name)[0]
+
+
+@lru_cache(maxsize=8)
+def _loaded(model: str) -> LoadedModel:
+    torch.set_num_threads(1)
+    return load_model(model)
+
+
+@lru_cache(maxsize=8)
+def _prompts(model: str, n: int, seed: int) -> tuple[Prompt, ...]:
+    return prompts_of(_loaded(model), n, seed)

@@ -1,0 +1,11 @@
+import torch
+
+window = 8
+query = torch.arange(12)[:, None]
+key = torch.arange(12)[None, :]
+
+in_window = (key <= query) & (query - key <= window)
+
+seen_by_7 = in_window[7].nonzero().flatten()
+seen_by_8 = in_window[8].nonzero().flatten()
+most = in_window.sum(-1).max()

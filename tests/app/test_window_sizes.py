@@ -1,0 +1,95 @@
+"""The window at the sizes that people have: no words are cut, no panel has a scroll bar."""
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QScrollBar
+
+from app.docks.dock import ReadoutDock
+from app.theme import DARK, LIGHT
+from tests.app.desk import Desk
+
+SIZES = ((1024, 640), (1280, 800), (1366, 768), (1920, 1080))
+SCROLLED = ("lesson", "code", "runs", "inspector")
+"""Texts and lists: they are scrolled where they are longer than their place."""
+FAULTS = ("mask-top-left", "cap-early", "store-row-zero")
+
+each_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: "{}x{}".format(*size))
+
+
+@pytest.fixture
+def desk_at(shared_desk, start_run) -> Callable[[tuple[int, int]], Desk]:
+    """The first run in a window of a size, with the panels where they stand at first."""
+
+    def show(size: tuple[int, int]) -> Desk:
+        desk = shared_desk(start_run.draft, 7)
+        desk.window.resize(*size)
+        desk.window.layouts.follow_size()
+        desk.window.layouts.reset()
+        desk.qtbot.waitUntil(lambda: is_at_rest(desk))
+        return desk
+
+    return show
+
+
+def is_at_rest(desk: Desk) -> bool:
+    """Whether each panel that is seen has at least the height that its contents need."""
+    seen = [d for d in desk.window.readout_docks if d.isVisible() and not d.is_behind]
+    return all(d.content.height() >= d.content.minimumHeight() for d in seen)
+
+
+def bring_to_front(desk: Desk, dock: ReadoutDock) -> None:
+    if dock.is_behind:
+        dock.raise_()
+        desk.do(desk.control.situation_changed.emit)
+    assert not dock.is_behind
+
+
+def is_cut(label: QLabel) -> bool:
+    """Whether a label has less room than its own letters need."""
+    if label.wordWrap():
+        return label.heightForWidth(label.width()) > label.height()
+    return label.fontMetrics().horizontalAdvance(label.text()) > label.contentsRect().width()
+
+
+@each_size
+def test_no_words_are_cut(desk_at, size):
+    desk = desk_at(size)
+    cut: list[str] = []
+    for fault_id in FAULTS:
+        desk.tick(fault_id)
+        for dock in desk.window.readout_docks:
+            bring_to_front(desk, dock)
+            labels = [each for each in dock.findChildren(QLabel) if each.isVisible()]
+            cut += [f"{dock.id}: {each.text()!r}" for each in labels if is_cut(each)]
+        desk.tick(fault_id)
+    assert cut == []
+    assert desk.window.size().toTuple() == size
+
+
+@each_size
+def test_no_panel_has_a_scroll_bar(desk_at, size):
+    desk = desk_at(size)
+    found: list[str] = []
+    for dock in desk.window.readout_docks:
+        if dock.id not in SCROLLED:
+            bring_to_front(desk, dock)
+            bars = [bar for bar in dock.findChildren(QScrollBar) if bar.isVisible()]
+            found += [dock.id for bar in bars]
+    assert found == []
+    areas = [area for area in desk.window.findChildren(QAbstractScrollArea) if area.isVisible()]
+    across = [type(area).__name__ for area in areas if area.horizontalScrollBar().isVisible()]
+    assert across == []
+
+
+def test_every_size_is_drawn_in_both_themes(desk_at):
+    for theme, other in ((DARK, LIGHT), (LIGHT, DARK)):
+        for size in SIZES:
+            desk = desk_at(size)
+            desk.window.actions_by_id.actions[f"theme-{theme.name}"].trigger()
+            desk.do(desk.control.situation_changed.emit)
+            image = desk.window.grab().toImage()
+            assert image.size().toTuple() == size
+            drawn = {image.pixel(x, y) for x in range(0, size[0], 5) for y in range(0, size[1], 5)}
+            assert {colour.rgb() for colour in (theme.paper, theme.text, theme.live)} <= drawn
+            assert other.live.rgb() not in drawn

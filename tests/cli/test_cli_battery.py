@@ -1,0 +1,82 @@
+"""`kvscope battery` as a person calls it."""
+
+import json
+import shlex
+
+import pytest
+
+from app.cli import main
+
+FEW = ("battery", "--only", "chunks", "--model", "tiny-rope", "--most", "12")
+
+
+def lines(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_without_a_fault_all_laws_hold_and_the_status_is_0(capsys):
+    assert main(FEW) == 0
+    out = capsys.readouterr().out
+    assert "chunks              holds in" in out
+    assert "all 1 laws hold" in out
+
+
+def test_a_fault_has_status_1_and_the_command_that_is_printed_repeats_it(capsys):
+    assert main([*FEW, "--fault", "mask-own-chunk"]) == 1
+    out = capsys.readouterr().out
+    command = next(line for line in out.splitlines() if "kvscope battery --case" in line)
+    assert main(shlex.split(command)[1:]) == 1
+    repeated = capsys.readouterr().out
+    assert "broken in 1 of 1 cases" in repeated
+    assert command.strip() in repeated
+    without_fault = shlex.split(command)[1:-2]
+    assert main(without_fault) == 0
+
+
+def test_json_has_a_line_for_each_law_and_failure_and_an_end(capsys):
+    assert main([*FEW, "--only", "slots", "--fault", "mask-own-chunk", "--json"]) == 1
+    found = lines(capsys.readouterr().out)
+    kinds = [line["kind"] for line in found]
+    assert kinds == ["battery", "law", "failure", "law", "law", "law", "end"]
+    assert found[0]["faults"] == ["mask-own-chunk"]
+    assert found[2]["case"]["law"] == "chunks"
+    assert found[-1]["holds"] is False
+
+
+def test_the_tests_of_the_failures_are_written(capsys, tmp_path):
+    path = tmp_path / "test_failures.py"
+    assert main([*FEW, "--fault", "mask-own-chunk", "--write-tests", str(path)]) == 1
+    assert 'FAULTS: tuple[str, ...] = ("mask-own-chunk",)' in path.read_text()
+    assert str(path) in capsys.readouterr().out
+
+
+def test_no_file_is_written_where_all_holds(tmp_path):
+    path = tmp_path / "test_failures.py"
+    assert main([*FEW, "--write-tests", str(path)]) == 0
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--only", "chunky"], "--only 'chunky' is not known"),
+        (["--fault", "no-such"], "fault 'no-such' is not known"),
+        (["--fault", "pos-restart@2"], "leave @FROM-TO out"),
+        (["--fault", "pos-restart:layers=1"], "leave layers= out"),
+        (["--model", "no-such"], "model 'no-such' is neither"),
+        (["--most", "0"], "'0' is below 1"),
+        (["--case", "law=chunks"], "model= is missing"),
+        (["--case", "law=x model=tiny-rope layers=1 policy=refuse capacity=1 prompt=1"], "law=x"),
+        (
+            ["--case", "law=slots model=tiny-rope layers=1 policy=no capacity=1 prompt=1"],
+            "policy 'no' is not known",
+        ),
+        (["--write-tests", "/no/such/folder/test.py"], "/no/such/folder"),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, list) else "",
+)
+def test_what_cannot_be_used_has_status_2_and_one_line(options, said, capsys):
+    assert main(["battery", "--most", "2", *options]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1

@@ -1,0 +1,130 @@
+"""`kvscope matrix` as a person calls it."""
+
+import csv
+import json
+import xml.etree.ElementTree as Xml
+
+import pytest
+
+from app import cli_matrix
+from app.cli import main
+from core.matrix import measured
+
+FEW = (
+    "matrix", "--prompts", "1", "--model", "tiny-rope", "--fault", "pos-restart",
+    "--fault", "spec-short", "--policy", "refuse", "--policy", "window",
+)  # fmt: skip
+
+
+def test_the_table_has_a_line_for_each_fault_and_a_column_for_each_policy(capsys):
+    assert main(FEW) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-3].split() == ["fault", "refuse", "window"]
+    assert lines[-2].startswith("pos-restart  1 · ")
+    assert lines[-1].split()[-1] == "–"
+
+
+def test_csv_markdown_and_picture_hold_the_same_cells(capsys, tmp_path):
+    csv_path, markdown, picture = (tmp_path / name for name in ("m.csv", "m.md", "m.svg"))
+    options = ["--csv", csv_path, "--markdown", markdown, "--picture", picture, "--json"]
+    assert main([*FEW, *map(str, options)]) == 0
+    cells = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    rows = list(csv.DictReader(csv_path.read_text(encoding="utf-8").splitlines()))
+    assert [row["first_wrong_step"] for row in rows] == [
+        "" if cell["first_wrong_step"] is None else str(cell["first_wrong_step"]) for cell in cells
+    ]
+    assert "| pos-restart | 1 · " in markdown.read_text(encoding="utf-8")
+    titles = [
+        element.text
+        for element in Xml.parse(picture).iter("{http://www.w3.org/2000/svg}title")  # noqa: S314
+    ]
+    assert [title.split(":")[0] for title in titles] == [
+        f"{cell['fault']}, {cell['model']}, {cell['policy']}" for cell in cells
+    ]
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_same_command_gives_the_same_table(
+    capsys, tmp_path, monkeypatch
+):
+    path = tmp_path / "cells.jsonl"
+    assert main(FEW) == 0
+    whole = capsys.readouterr().out
+    n_left = 2
+
+    def interrupted(task):
+        nonlocal n_left
+        if n_left == 0:
+            raise KeyboardInterrupt
+        n_left -= 1
+        return measured(task)
+
+    monkeypatch.setattr(cli_matrix, "measured", interrupted)
+    assert main([*FEW, "--resume", str(path)]) == 130
+    stopped = capsys.readouterr()
+    assert "stopped after 2 of 4 cells" in stopped.err
+    assert str(path) in stopped.err
+    assert stopped.out == ""
+    assert len(path.read_text().splitlines()) == 3
+    n_left = 2
+    assert main([*FEW, "--resume", str(path)]) == 0
+    assert capsys.readouterr().out == whole
+    assert main([*FEW, "--resume", str(path)]) == 0  # nothing is measured: n_left is 0
+    assert capsys.readouterr().out == whole
+
+
+def test_a_line_that_was_cut_off_is_measured_again(capsys, tmp_path):
+    path = tmp_path / "cells.jsonl"
+    assert main([*FEW, "--resume", str(path)]) == 0
+    whole = capsys.readouterr().out
+    text = path.read_text()
+    path.write_text(text[: len(text) - 30])
+    assert main([*FEW, "--resume", str(path)]) == 0
+    assert capsys.readouterr().out == whole
+    assert sorted(path.read_text().splitlines()) == sorted(text.splitlines())
+
+
+def test_processes_give_the_same_table(capsys):
+    assert main(FEW) == 0
+    alone = capsys.readouterr().out
+    assert main([*FEW, "--jobs", "2"]) == 0
+    assert capsys.readouterr().out == alone
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--fault", "no-such"], "fault 'no-such' is not known"),
+        (["--model", "no-such"], "model 'no-such' is neither"),
+        (["--prompts", "0"], "'0' is below 1"),
+        (["--jobs", "x"], "'x' is no whole number"),
+        (["--picture", "m.png"], "give a name with .svg"),
+        (["--csv", "/no/such/folder/m.csv"], "/no/such/folder"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_what_cannot_be_used_has_status_2_and_one_line(options, said, capsys):
+    assert main([*FEW, *options]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("nothing\n", "line 1 is no JSON"),
+        ('{"kind": "run"}\n', "is no file of a matrix"),
+        ('{"kind": "matrix", "schema": 1, "prompts": 9, "seed": 0}\n', "prompts 9, not 1"),
+        (
+            '{"kind": "matrix", "schema": 1, "prompts": 1, "seed": 0}\n{"kind": "cell"}\n',
+            "line 2 is no cell",
+        ),
+    ],
+    ids=["no JSON", "another file", "other prompts", "no cell"],
+)
+def test_another_file_is_not_taken_up(text, said, capsys, tmp_path):
+    path = tmp_path / "cells.jsonl"
+    path.write_text(text)
+    assert main([*FEW, "--resume", str(path)]) == 2
+    assert said in capsys.readouterr().err
+    assert path.read_text() == text

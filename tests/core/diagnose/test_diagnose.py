@@ -1,0 +1,236 @@
+"""What is said of runs: the mechanism, where, why, and nothing where nothing is wrong."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.diagnose.diagnose import ASPECTS, diagnose
+from core.diagnose.finding import Diagnosis, Place
+from core.diagnose.words import UNKNOWN, WORDS
+from core.faults.catalog import COMBINATIONS, FAULTS
+from core.faults.fault import Fault
+from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Rollback, RunSpec
+from tests.core.properties.strategies import beam_specs, fault_uses, mixed_specs, plain_specs
+from tests.helpers.diagnosis_cases import CASES, case_of, diagnosis_of, loaded_model
+from tests.helpers.runs import Judged, judged, spec_for
+
+some = settings(
+    max_examples=20,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def run_with(spec: RunSpec, *uses: FaultUse) -> Judged:
+    return judged(replace(spec, faults=uses), loaded_model(spec.model))
+
+
+def said_of(spec: RunSpec, *ids: str) -> tuple[Diagnosis, ...]:
+    return diagnosis_of(run_with(spec, *(FaultUse(each) for each in ids)))
+
+
+PLAIN = spec_for("learned", steps=5, capacity=16)
+
+
+# The tables
+
+
+def test_every_fault_is_known_by_a_wrong_rule_and_every_wrong_rule_has_words() -> None:
+    rules = {each.preset_like for aspect in ASPECTS for each in aspect.hypotheses}
+    assert rules == set(WORDS) == {fault.id for fault in FAULTS}
+
+
+def test_what_is_easily_taken_for_it_is_another_one() -> None:
+    for fault_id, words in WORDS.items():
+        assert words.like != fault_id
+        assert words.like is None or words.like in WORDS
+
+
+# Recognition
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
+def test_the_scenario_of_a_fault_is_recognised_where_it_promises_to_show(fault: Fault) -> None:
+    loaded = loaded_model(fault.shows_in.model)
+    spec = fault.shows_in.spec(loaded.tokenizer.encode)
+    found = said_of(spec, fault.id)
+    assert [each.preset_like for each in found] == [fault.id]
+    promise = fault.promise
+    where = found[0].where
+    assert (where.step, where.layer, where.field) == (promise.step, promise.layer, promise.field)
+    assert 2 <= len(found[0].evidence) <= 4
+    assert len(found[0].rivals) <= 2
+
+
+SAMPLE = {fault_id: scheme for fault_id, scheme in CASES if scheme != "learned"} | {
+    fault_id: scheme for place, (fault_id, scheme) in enumerate(CASES) if place % 5 == 0
+}
+
+
+@pytest.mark.parametrize("fault_id", WORDS)
+def test_a_fault_is_recognised_in_a_random_run(fault_id: str) -> None:
+    scheme = SAMPLE.get(fault_id, "learned")
+    case = case_of(fault_id, scheme, 1_000)
+    assert case.outcome in ("first", "class", "unchanged", "silent"), case
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_each_member_of_a_combination_is_named(name: str) -> None:
+    spec = spec_for("learned", steps=8, capacity=12)
+    found = said_of(spec, name)
+    assert {each.preset_like for each in found} == set(COMBINATIONS[name])
+    steps = [each.where.step for each in found]
+    assert steps == sorted(steps)
+
+
+# Silence
+
+
+@some
+@given(
+    st.one_of(
+        plain_specs("float64", "float32", "bfloat16"), mixed_specs("float32"), beam_specs("float32")
+    )
+)
+def test_nothing_is_said_of_a_correct_run(spec: RunSpec) -> None:
+    assert diagnosis_of(judged(spec, loaded_model(spec.model))) == ()
+
+
+@some
+@given(st.one_of(mixed_specs("float64"), beam_specs("float64")), fault_uses())
+def test_something_is_said_where_and_only_where_a_verdict_is_wrong(
+    spec: RunSpec, uses: tuple[FaultUse, ...]
+) -> None:
+    result = run_with(spec, *uses)
+    found = diagnosis_of(result)
+    assert bool(found) == bool(result.wrong_steps)
+    for each in found:
+        assert each.where.step in result.wrong_steps
+
+
+def test_a_fault_that_shows_nothing_is_not_named() -> None:
+    assert said_of(replace(PLAIN, steps=0), "pos-restart") == ()
+
+
+def test_steps_without_a_verdict_are_waited_for() -> None:
+    result = run_with(PLAIN, FaultUse("pos-restart"))
+    verdicts = {verdict.step: verdict for verdict in result.verdicts}
+    records = result.trace.records
+    assert diagnose(records, {0: verdicts[0]}) == ()
+    assert diagnose(records, {1: verdicts[1], 2: verdicts[2]}) == ()
+    [found] = diagnose(records, {0: verdicts[0], 1: verdicts[1]})
+    assert found.where.step == 1
+
+
+# What speaks for it
+
+EVIDENCE = {
+    "pos-restart": (
+        PLAIN,
+        "step 1: query at token 7 was given position id 0; expected 7; "
+        "every decode step since step 1",
+    ),
+    "mask-top-left": (
+        PLAIN,
+        "step 1: in layer 0 the query at token 7 sees column 0 of 8, which gets the weight 1.0; "
+        "expected columns 0 to 7 of 8; every decode step since step 1",
+    ),
+    "store-row-zero": (
+        PLAIN,
+        "step 1: in layer 0 slot 0 stands for token 0 and holds the row of token 7; 1 more "
+        "row is not what it should be; every decode step since step 1",
+    ),
+    "mask-unwritten": (
+        PLAIN,
+        "step 0: attention of layer 0 read slots 0 to 15; the cache counts 7 rows, in slots "
+        "0 to 6; every decode step since step 0",
+    ),
+    "cap-early": (
+        spec_for("learned", steps=6, capacity=9),
+        "step 2: 1 row beside 8 held in 9 slots was refused, counted as 1 too many; there are "
+        "0 too many; no later step asks it",
+    ),
+    "evict-newest": (
+        spec_for("learned", steps=5, capacity=7, policy="window"),
+        "step 1: tokens 6 left, and the cache holds 0, 1, 2, 3, 4, 5, 7 in 7 slots; "
+        "expected 1, 2, 3, 4, 5, 6, 7; every decode step since step 1",
+    ),
+    "gqa-tile": (
+        spec_for("rope", steps=2, capacity=12),
+        "step 0: in layer 0 the scores of query head 1 are its products with key head 1; "
+        "expected key head 0; every decode step since step 0",
+    ),
+    "gauge-lies": (
+        spec_for("learned", steps=3, capacity=7, policy="window"),
+        "step 1: the cache reports length 1 and holds 7 rows; 8 tokens were read; "
+        "every decode step since step 1",
+    ),
+    "store-uneven": (
+        spec_for(
+            "learned",
+            capacity=12,
+            requests=(Prefill(PLAIN.prompt_ids), Probe(2, 1), Decode()),
+        ),
+        "step 1: an append of 2 keys and 1 values was taken; expected: refused; in this step alone",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault_id", EVIDENCE)
+def test_the_evidence_can_be_checked_by_its_numbers(fault_id: str) -> None:
+    spec, sentence = EVIDENCE[fault_id]
+    assert said_of(spec, fault_id)[0].evidence[0] == sentence
+
+
+def test_a_fault_that_acts_for_two_steps_is_told_with_its_count() -> None:
+    found = diagnosis_of(run_with(PLAIN, FaultUse("pos-restart", 2, 3)))
+    assert [each.preset_like for each in found] == ["pos-restart"]
+    assert found[0].evidence[0].endswith("in 2 of 4 steps since step 2")
+
+
+def test_a_fault_in_one_layer_is_found_in_that_layer() -> None:
+    found = diagnosis_of(run_with(PLAIN, FaultUse("mask-top-left", layers=(2,))))
+    assert [each.preset_like for each in found] == ["mask-top-left"]
+    assert found[0].where == Place(1, 2, None, "visible")
+    assert "in layer 2 " in found[0].evidence[0]
+
+
+def test_what_differs_but_fits_nothing_is_told_as_unknown() -> None:
+    result = judged(PLAIN)
+    verdicts = {verdict.step: verdict for verdict in result.verdicts}
+    verdicts[3] = replace(verdicts[3], mechanism="wrong")
+    [found] = diagnose(result.trace.records, verdicts)
+    assert (found.mechanism, found.preset_like) == (UNKNOWN, None)
+    assert found.where == Place(3, None, None, None)
+    assert found.evidence == ("step 3: mechanism wrong; no recorded field differs",)
+
+
+# Consequences are no causes
+
+REQUESTS = {
+    "spec-short": (Prefill(PLAIN.prompt_ids), *(Decode(),) * 3, Rollback(2), *(Decode(),) * 3),
+    "store-stale-reset": (
+        Prefill(PLAIN.prompt_ids),
+        Decode(),
+        NewPrompt((1, 2, 3)),
+        Decode(),
+        Decode(),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault_id", REQUESTS)
+def test_a_wrong_answer_is_not_held_against_the_rules_that_worked_with_it(fault_id: str) -> None:
+    spec = spec_for("learned", capacity=20, requests=REQUESTS[fault_id])
+    assert [each.preset_like for each in said_of(spec, fault_id)] == [fault_id]
+
+
+def test_rows_that_a_cursor_leaves_behind_are_not_held_against_eviction() -> None:
+    """The hole counts as held, so what leaves is judged with it."""
+    spec = spec_for("learned", steps=1, capacity=7, policy="window")
+    found = said_of(spec, "pos-hole", "evict-newest")
+    assert [each.preset_like for each in found] == ["pos-hole", "evict-newest"]
