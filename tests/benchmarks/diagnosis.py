@@ -153,9 +153,10 @@ def _table(
     yield ""
     yield (
         f"`python -m tests.benchmarks.diagnosis --prompts {arguments.prompts} --correct "
-        f"{arguments.correct} --jobs {arguments.jobs}`, {seconds / 60:.0f} minutes. {arguments.prompts} random runs for "
-        "each fault and scheme in which it shows: prompts, lengths, capacities, chunks, drafts, "
-        "padding and number types are drawn anew, and no test of the rules uses them."
+        f"{arguments.correct} --jobs {arguments.jobs}`, {seconds / 60:.0f} minutes. "
+        f"{arguments.prompts} random runs for each fault and scheme in which it shows: prompts, "
+        "lengths, capacities, chunks, drafts, padding and number types are drawn anew, and no test "
+        "of the rules uses them."
     )
     yield ""
     yield (
