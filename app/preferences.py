@@ -48,7 +48,8 @@ class Preferences:
 
     def note_fault_tried(self) -> None:
         """A fault was switched on."""
-        self._store.setValue("has-tried-fault", 1)
+        has_tried = True
+        self._store.setValue("has-tried-fault", has_tried)
 
     @property
     def text_percent(self) -> int:
