@@ -23,7 +23,7 @@ def resize_flat(kv: Tensor, n_rows: int) -> Tensor:
 FAULT = Fault(
     id="store-grow-scramble",
     title="Growth re-reads flat memory",
-    symptom="once the buffer grows, rows of head 1 stand where rows of head 0 belong",
+    symptom="once the buffer grows, head 0 keeps its old rows and the other heads lose theirs",
     mechanism="resize instead of copy",
     tier="A",
     patch=Seams(grow=resize_flat),
