@@ -52,9 +52,9 @@ def _text(row: dict[str, Any], scenario: Scenario) -> str:
     then = script_words(scenario.then or (Decode(),) * scenario.steps) or "nothing more"
     rest = f" ({scenario.rest!r} is forced after it)" if scenario.rest else ""
     return (
-        f"{row['id']:<18}{row['title']}\n"
-        f"{'':<18}seam {_names(row['seam'])}, tier {row['tier']}\n"
-        f"{'':<18}shown by: model {scenario.model}, {scenario.policy}, capacity "
+        f"{row['id']:<21}{row['title']}\n"
+        f"{'':<21}seam {_names(row['seam'])}, tier {row['tier']}\n"
+        f"{'':<21}shown by: model {scenario.model}, {scenario.policy}, capacity "
         f"{scenario.capacity}{_more(scenario)}, prompt {scenario.prompt!r}{rest}, then {then}\n"
     )
 

@@ -214,6 +214,14 @@ class FaultsPanel(QWidget):
                 searched = item.toolTip().casefold()
                 item.setHidden(not all(word in searched for word in words))
             heading.setHidden(all(item.isHidden() for item in items))
+        self._choose_a_match()
+
+    def _choose_a_match(self) -> None:
+        """What is chosen is in sight: "Show it" is about the row that is looked at."""
+        current = self._list.currentItem()
+        if current is None or current.isHidden():
+            matches = (item for _, items in self._groups for item in items if not item.isHidden())
+            self._list.setCurrentItem(next(matches, None))
 
     @Slot()
     def _show_current(self) -> None:

@@ -2,7 +2,15 @@
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QWidget,
+)
 
 from app.icons import icon
 from app.notice import Notice
@@ -75,10 +83,14 @@ class MessageBar(QFrame):
 
     @Slot()
     def clear_notice(self) -> None:
-        """Show nothing."""
+        """Show nothing; the keys go back to the window if they were here."""
+        focused = QApplication.focusWidget()
+        was_here = focused is not None and self.isAncestorOf(focused)
         self._notice = None
         self._text.clear()
         self.hide()
+        if was_here:
+            self.window().setFocus()  # else Qt gives the focus to whichever control comes next
 
     @Slot()
     def clear_passing(self) -> None:

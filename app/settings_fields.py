@@ -1,6 +1,7 @@
 """The controls of the form that decides a run, with their words."""
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -26,6 +27,16 @@ POLICY_WORDS = {
     "reprefill": ("Re-prefill", "a full cache starts again with the last C tokens, at position 0"),
     "sinks": ("Sinks + window", "as window, but the first tokens stay"),
 }
+
+
+class PromptEdit(QPlainTextEdit):
+    """A text in which Enter adds nothing: a line end that nobody sees would be a token more."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Shift+Enter adds a line; the run follows every edit by itself."""
+        is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if not is_enter or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            super().keyPressEvent(event)
 
 
 class SettingsFields:
@@ -73,9 +84,11 @@ class SettingsFields:
         _explain(self.model, "Model", "A known model, or the folder of a checkpoint")
         self.folder = QToolButton()
         _explain(self.folder, "Choose a model folder", "Choose the folder of a checkpoint")
-        self.prompt = QPlainTextEdit()
+        self.prompt = PromptEdit()
         self.prompt.setTabChangesFocus(True)
-        _explain(self.prompt, "Prompt", "The text that the first prefill reads")
+        _explain(
+            self.prompt, "Prompt", "The text that the first prefill reads; Shift+Enter adds a line"
+        )
         self.script = QLabel()
         self.script.setWordWrap(True)
         self.plain = QToolButton()

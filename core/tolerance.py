@@ -20,8 +20,8 @@ _EPS = {**_OF_FLOATS, **{f"{name}+int8": eps for name, eps in _OF_FLOATS.items()
 
 # Rows of 8 bits: a value half-way between two steps goes up in one computation and down in the
 # other, which moves a row by a step, a 127th of its largest value. In float64 that was never seen;
-# in runs without a fault, logits were off by up to 60,807 units in float32 (1,000 runs; 0.7 % of the
-# largest), 46 in float16 (1,000 runs) and 10 in bfloat16 (120 runs).
+# in runs without a fault, logits were off by up to 60,807 units in float32 (1,000 runs; 0.7 % of
+# the largest), 46 in float16 (1,000 runs) and 10 in bfloat16 (120 runs).
 LOGITS_FACTOR = {
     "float64": 256,
     "float32": 256,

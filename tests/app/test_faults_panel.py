@@ -90,6 +90,13 @@ def test_search_looks_in_id_title_and_symptom(panel):
         assert all(word in item(panel, i).toolTip().casefold() for i in shown for word in words)
 
 
+def test_show_it_is_about_a_fault_that_the_search_left_in_sight(qtbot, panel):
+    panel.findChild(QLineEdit).setText("evict-off-by-one")
+    with qtbot.waitSignal(panel.scenario_wanted) as told:
+        panel.findChild(QPushButton).click()
+    assert told.args == ["evict-off-by-one"]
+
+
 def test_the_scenario_of_the_chosen_fault_can_be_asked_for(qtbot, panel):
     panel.findChild(QListWidget).setCurrentItem(item(panel, "cap-early"))
     with qtbot.waitSignal(panel.scenario_wanted) as told:

@@ -1,6 +1,7 @@
 """One line above the panels."""
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from app.message_bar import MessageBar
@@ -69,3 +70,16 @@ def test_a_long_line_wraps_and_keeps_its_corner(bar):
     bar.place(790, 590)
     assert bar.height() > low.height()
     assert (bar.geometry().right(), bar.geometry().bottom()) == (low.right(), low.bottom())
+
+
+def test_the_keys_go_back_to_the_window_once_an_offer_is_taken(qtbot, window):
+    window.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    bar = MessageBar(LIGHT, window)
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    bar.show_notice(Notice("hidden here", offer=Offer("Show it", lambda: None)))
+    field = QPushButton("another control", window)
+    field.show()
+    button(bar, "Show it").setFocus()
+    button(bar, "Show it").click()
+    assert QApplication.focusWidget() is window

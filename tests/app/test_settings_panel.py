@@ -1,6 +1,7 @@
 """The form: what is typed is told, a moment after the last edit, and never lost."""
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QPlainTextEdit, QSpinBox, QToolButton
 
 from app.draft import Draft
@@ -73,6 +74,15 @@ def test_an_edit_that_is_taken_back_in_time_is_not_told(qtbot, panel):
     with qtbot.assertNotEmitted(panel.edited, wait=400):
         capacity.setValue(5)
         capacity.setValue(DRAFT.capacity)
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+def test_enter_adds_no_line_end_to_the_prompt_and_shift_enter_does(qtbot, panel, key):
+    prompt = field(panel, QPlainTextEdit, "Prompt")
+    qtbot.keyClick(prompt, key)
+    assert prompt.toPlainText() == DRAFT.prompt
+    qtbot.keyClick(prompt, key, Qt.KeyboardModifier.ShiftModifier)
+    assert prompt.toPlainText() == "\n" + DRAFT.prompt
 
 
 def test_an_error_stands_in_the_form_and_the_prompt_stays(panel):
