@@ -220,8 +220,9 @@ class FaultsPanel(QWidget):
         """What is chosen is in sight: "Show it" is about the row that is looked at."""
         current = self._list.currentItem()
         if current is None or current.isHidden():
-            matches = (item for _, items in self._groups for item in items if not item.isHidden())
-            self._list.setCurrentItem(next(matches, None))
+            items = [item for _, group in self._groups for item in group]
+            rows = [self._list.row(item) for item in items if not item.isHidden()]
+            self._list.setCurrentRow(min(rows, default=-1))
 
     @Slot()
     def _show_current(self) -> None:
