@@ -33,6 +33,7 @@ class Layouts(QObject):
         self._key: str | None = None
         self._snapshot = QByteArray()
         self._scale = looks.theme.scale
+        self._stacked: frozenset[str] = frozenset()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(SETTLED_MS)
@@ -70,6 +71,7 @@ class Layouts(QObject):
         self._key, self._scale = self._key_now(), self._looks.theme.scale
         self._make_room()
         where = self._plan()
+        self._stacked = self._stacked_now()
         for dock in self._docks:  # first: a panel with a title needs more height than there is
             dock.fold_title(is_tab=where.is_stacked(dock.id))
         arrange(self._window, self._docks, where)
@@ -86,6 +88,7 @@ class Layouts(QObject):
         else:
             self.reset()
         self._key, self._scale = key, self._looks.theme.scale
+        self._stacked = self._stacked_now()
         self._fold_titles()
         self._snapshot = self._window.saveState(self._version)
 
@@ -109,7 +112,7 @@ class Layouts(QObject):
             # As they stood before the window squeezed or stretched them.
             self._preferences.keep_arrangement(self._key, self._snapshot)
             self.restore()
-        elif self._scale != self._looks.theme.scale:
+        elif self._scale != self._looks.theme.scale or self._stacked != self._stacked_now():
             hidden = [dock for dock in self._docks if dock.isHidden()]
             self.reset()
             for dock in hidden:
@@ -122,6 +125,11 @@ class Layouts(QObject):
 
     def _plan(self) -> Plan:
         return plan(self.name, self._docks, self._window.size(), self._looks.theme)
+
+    def _stacked_now(self) -> frozenset[str]:
+        """Panels that have to stand behind one another in a window of this size."""
+        where = self._plan()
+        return frozenset(dock.id for dock in self._docks if where.is_stacked(dock.id))
 
     def _key_now(self) -> str:
         size = "small" if is_small(self._window.size(), self._looks.theme) else "large"

@@ -93,3 +93,17 @@ def test_every_size_is_drawn_in_both_themes(desk_at):
             drawn = {image.pixel(x, y) for x in range(0, size[0], 5) for y in range(0, size[1], 5)}
             assert {colour.rgb() for colour in (theme.paper, theme.text, theme.live)} <= drawn
             assert other.live.rgb() not in drawn
+
+
+def test_a_window_made_smaller_in_teach_gives_each_panel_the_height_it_needs(desk_at):
+    desk = desk_at((1440, 900))
+    desk.window.layouts.choose("teach")
+    desk.window.resize(1024, 640)
+    desk.window.layouts.follow_size()
+    try:
+        desk.qtbot.waitUntil(lambda: is_at_rest(desk))
+        seen = [d for d in desk.window.readout_docks if d.isVisible() and not d.is_behind]
+        places = [dock.geometry() for dock in seen]
+        assert not any(a.intersects(b) for i, a in enumerate(places) for b in places[i + 1 :])
+    finally:
+        desk.window.layouts.choose("debug")
