@@ -1,6 +1,5 @@
 """What the mouse is over, in words."""
 
-from core.readouts.history import text_after, token_numbers
 from core.readouts.run_view import RunView
 from core.selection import Selection
 
@@ -12,9 +11,9 @@ def pointed_words(view: RunView, pointed: Selection) -> str:
     step = pointed.step if 0 <= pointed.step < len(view.records) else at.step
     token_index, position_id = pointed.token_index, pointed.position_id
     if token_index is not None:
-        known_position, _ = token_numbers(view.records, step)(token_index)
+        known_position, _ = view.history.numbers(step)(token_index)
         position_id = known_position if position_id is None else position_id
-        token = text_after(view.records, step).get(token_index)
+        token = view.history.text(step).get(token_index)
         text = "" if token is None else f" '{view.token_text(token.token_id)}'"
         parts.append(f"token {token_index}{text}")
     if pointed.slot is not None:
