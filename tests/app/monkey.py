@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
     QTreeWidget,
     QWidget,
 )
-
 from shiboken6 import isValid
 
 from app.docks.dock import Dock
