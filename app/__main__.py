@@ -12,7 +12,7 @@ from pathlib import Path
 from app.options import WindowOptions, versions, window_arguments
 from app.standard_streams import with_output
 
-COMMANDS = ("run", "faults", "export", "compare", "battery", "matrix")
+COMMANDS = ("run", "faults", "export", "compare", "battery", "matrix", "lesson", "check")
 INTERNAL_ERROR = 3
 INTERRUPTED = 130
 
@@ -52,6 +52,9 @@ def _window(arguments: list[str]) -> int:
     parsed = window_arguments(arguments)
     if parsed.info:
         return with_output(_info)
+    from app.plain_imports import take_hook_off
+
+    take_hook_off()  # before all that is imported for the window
     from app import window
 
     return window.main(_options(parsed))
@@ -66,6 +69,7 @@ def _options(parsed: argparse.Namespace) -> WindowOptions:
     return WindowOptions(
         file=None if parsed.file is None else Path(parsed.file),
         faults=tuple(parsed.fault),
+        fault_files=tuple(parsed.fault_file),
         step=parsed.step,
         theme=parsed.theme,
         layout=parsed.layout,

@@ -11,6 +11,7 @@ from core.outcome import EndReason, PositionLimit, Refused
 from core.readouts.run_view import RunView
 from core.record import StepRecord
 
+_NO_DIFFERENCE = "what its function answered made no difference there"
 _MORE = 2
 """A capacity that turned out too small is doubled."""
 
@@ -63,7 +64,8 @@ def nothing_shows(view: RunView, show_fault: Callable[[str], None]) -> Notice:
     fault_id = use.id
     n = len(view.records)
     steps = "its one step" if n == 1 else f"its {n} steps"
-    text = f"{fault_id} is on, and nothing is wrong in {steps}: {why_silent(use, view.records)}"
+    why = why_silent(use, view.records) if use.file is None else _NO_DIFFERENCE
+    text = f"{fault_id} is on, and nothing is wrong in {steps}: {why}"
     offer = Offer("Load the scenario that shows it", lambda: show_fault(fault_id))
     return Notice(text, offer=offer, is_passing=True)
 

@@ -1,26 +1,32 @@
 """Small windows that help: all commands, all keys, going to a step, about."""
 
-from collections.abc import Callable
+from __future__ import annotations
 
-from PySide6.QtCore import QObject
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QInputDialog, QWidget
 
-from app.about import about_box
 from app.action_spec import ActionSpec
-from app.command_palette import CommandPalette
+from app.draft import Draft
+from app.looks import Looks
 from app.run_control import RunControl
-from app.shortcut_sheet import ShortcutSheet
+
+if TYPE_CHECKING:  # imported when it is asked for
+    from app.matrix_window import MatrixWindow
 
 
 class Aids(QObject):
-    """Each is a window of its own that blocks nothing."""
+    """Each is a window of its own that blocks nothing, and is imported when it is asked for."""
 
     def __init__(self, parent: QWidget, control: RunControl) -> None:
         """Takes the run; `offer` takes the commands."""
         super().__init__(parent)
         self._parent = parent
         self._control = control
+        self.matrix: MatrixWindow | None = None
         self._commands: Callable[[], list[QAction]] = list
         self._specs: tuple[ActionSpec, ...] = ()
 
@@ -30,11 +36,15 @@ class Aids(QObject):
 
     def show_palette(self) -> None:
         """Search the commands."""
+        from app.command_palette import CommandPalette
+
         palette = CommandPalette(self._commands(), self._parent)
         palette.open_over(self._parent)
 
     def show_shortcuts(self) -> None:
         """Show the keys."""
+        from app.shortcut_sheet import ShortcutSheet
+
         ShortcutSheet(self._specs, self._parent).show()
 
     def go_to_step(self) -> None:
@@ -54,6 +64,35 @@ class Aids(QObject):
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
+    def show_matrix(self, looks: Looks) -> None:
+        """Show what each fault does; there is one such window, and it goes with the main one."""
+        from app.matrix_window import MatrixWindow
+
+        if self.matrix is None:
+            self.matrix = MatrixWindow(looks.theme)
+            self.matrix.run_wanted.connect(self._show_run)
+            self.matrix.destroyed.connect(self._forget_matrix)
+            looks.changed.connect(self.matrix.dress)
+        self.matrix.show()
+        self.matrix.activateWindow()
+
+    def close_windows(self) -> None:
+        """Close what would stay when the main window goes."""
+        if self.matrix is not None:
+            self.matrix.close()
+
+    @Slot(object)
+    def _show_run(self, draft: Draft) -> None:
+        """Load a run, in sight of whoever asked for it."""
+        self._control.show_run("run of the matrix", draft)
+        self._parent.activateWindow()
+
+    @Slot()
+    def _forget_matrix(self) -> None:
+        self.matrix = None
+
     def show_about(self) -> None:
         """Say what this program is."""
+        from app.about import about_box
+
         about_box(self._parent).show()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from core.faults.known import BUILT_IN, KnownFaults
 from core.spec import RunSpec
 from core.tracefile import OpenedTrace, open_trace, save_trace
 
@@ -30,6 +31,10 @@ class Backend(Protocol):
 
     def model(self, name: str) -> LoadedModel:
         """The model of a name or folder."""
+        ...
+
+    def use_faults(self, known: KnownFaults) -> None:
+        """From now on these are the faults that there are."""
         ...
 
     def session(self, spec: RunSpec, loaded: LoadedModel) -> Session:
@@ -76,6 +81,7 @@ class TorchBackend:
         self._judge = Judge
         self._rerun = rerun
         self._loaded: tuple[str, LoadedModel] | None = None
+        self._known = BUILT_IN
 
     def model(self, name: str) -> LoadedModel:
         """The model of a name or folder; the one used last is kept."""
@@ -83,9 +89,13 @@ class TorchBackend:
             self._loaded = (name, self._load_model(name))
         return self._loaded[1]
 
+    def use_faults(self, known: KnownFaults) -> None:
+        """From now on these are the faults that there are."""
+        self._known = known
+
     def session(self, spec: RunSpec, loaded: LoadedModel) -> Session:
         """A run that has not begun."""
-        return self._session(spec, loaded)
+        return self._session(spec, loaded, known=self._known)
 
     def clean_session(self, spec: RunSpec, loaded: LoadedModel) -> Session:
         """The same run without a fault."""
@@ -103,7 +113,7 @@ class TorchBackend:
         """How a run that was made again compares with the file it comes from, in a sentence."""
         if tuple(session.trace.digests()) == opened.recorded.digests:
             return "every step is the recorded one, bit for bit"
-        again = self._rerun(opened, session.loaded)
+        again = self._rerun(opened, session.loaded, self._known)
         place = "on the same machine and versions" if again.is_same_place else "elsewhere"
         if again.first_different_step is None:
             return f"recorded {place}: same tokens, and numbers equal up to rounding"

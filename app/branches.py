@@ -23,10 +23,10 @@ def with_token(
     return replace(draft, force_ids=tuple(forced), rest="")
 
 
-def with_fault_from(draft: Draft, fault_id: str, step: int) -> Draft:
+def with_fault_from(draft: Draft, use: FaultUse, step: int) -> Draft:
     """The same with a fault that acts from `step` on."""
-    others = tuple(use for use in draft.faults if use.id != fault_id)
-    return replace(draft, faults=(*others, FaultUse(fault_id, first_step=step)))
+    others = tuple(other for other in draft.faults if other.id != use.id)
+    return replace(draft, faults=(*others, replace(use, first_step=step)))
 
 
 def chosen_at(records: Sequence[StepRecord], step: int, n_prompt: int) -> int | None:

@@ -1,4 +1,4 @@
-"""The commands that need no window: run, faults, export, compare, battery, matrix.
+"""The commands that need no window: run, faults, export, compare, battery, matrix, check.
 
 This file reads the arguments and turns whatever goes wrong into one line and an exit status.
 torch is imported by the commands that compute, once the arguments are known to be good.
@@ -9,9 +9,12 @@ import io
 import sys
 from collections.abc import Sequence
 
+from app.cli_check_options import add_check_options
 from app.cli_options import (
     add_battery_options,
     add_export_options,
+    add_fault_files,
+    add_lesson_options,
     add_matrix_options,
     add_run_options,
 )
@@ -62,7 +65,8 @@ def _status(argv: Sequence[str]) -> int:
 
 def _is_about_memory(error: MemoryError | RuntimeError) -> bool:
     """Whether memory ran out; torch has no class of its own for that on the processor."""
-    return isinstance(error, MemoryError) or "allocate" in str(error)
+    said = str(error)
+    return isinstance(error, MemoryError) or "allocate memory" in said or "out of memory" in said
 
 
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
@@ -90,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     faults.add_argument("--json", action="store_true", help="JSON Lines")
+    add_fault_files(faults, "list its faults too")
     faults.set_defaults(command=_faults, parser=faults)
     export = commands.add_parser(
         "export",
@@ -108,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("a", metavar="A", help="a .kvtrace")
     compare.add_argument("b", metavar="B", help="another one")
     compare.add_argument("--check", action="store_true", help="exit status 1 if they differ")
+    add_fault_files(compare, "use its faults where a trace names them")
     compare.set_defaults(command=_compare, parser=compare)
     battery = commands.add_parser(
         "battery",
@@ -125,6 +131,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_matrix_options(matrix)
     matrix.set_defaults(command=_matrix, parser=matrix)
+    lesson = commands.add_parser(
+        "lesson",
+        help="print the lesson of a fault",
+        description="Print the lesson of a fault: a question and its answers.",
+        allow_abbrev=False,
+    )
+    add_lesson_options(lesson)
+    lesson.set_defaults(command=_lesson, parser=lesson)
+    check = commands.add_parser(
+        "check",
+        help="find the rules that a cache class of your own breaks",
+        description="Drive somebody's KV cache class, and say which rules it breaks.",
+        allow_abbrev=False,
+    )
+    add_check_options(check)
+    check.set_defaults(command=_check, parser=check)
     return parser
 
 
@@ -137,7 +159,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _faults(arguments: argparse.Namespace) -> int:
     from app.cli_faults import faults
 
-    return faults(as_json=arguments.json)
+    return faults(as_json=arguments.json, files=arguments.fault_file)
 
 
 def _export(arguments: argparse.Namespace) -> int:
@@ -162,3 +184,15 @@ def _matrix(arguments: argparse.Namespace) -> int:
     from app.cli_matrix import matrix
 
     return matrix(arguments)
+
+
+def _lesson(arguments: argparse.Namespace) -> int:
+    from app.cli_lesson import lesson
+
+    return lesson(arguments)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from app.cli_check import check_class
+
+    return check_class(arguments)

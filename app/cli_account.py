@@ -1,11 +1,11 @@
 """A run told to a person: what was read, one line per step, the verdicts, what to do next."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from core.diagnose.finding import Diagnosis
-from core.faults.catalog import find_faults
+from core.faults.known import KnownFaults
 from core.model.tokenizer import Tokenizer
 from core.outcome import Ok
 from core.readouts.lines import (
@@ -14,7 +14,7 @@ from core.readouts.lines import (
     first_wrong_step,
     text_read,
 )
-from core.readouts.verdict_words import difference_words
+from core.readouts.verdict_words import difference_words, rests_on
 from core.readouts.words import outcome_words, plural, ranges
 from core.record import StepRecord
 from core.spec import FaultUse, RunSpec
@@ -45,7 +45,12 @@ _ENDS = {
 
 
 def account(
-    trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer, saved_at: Path | None
+    trace: Trace,
+    verdicts: Sequence[StepVerdict],
+    tokenizer: Tokenizer,
+    saved_at: Path | None,
+    known: KnownFaults,
+    found: Iterable[str],
 ) -> Iterator[str]:
     """The lines of the account of a run that is over and judged.
 
@@ -54,8 +59,10 @@ def account(
         verdicts: of all its steps.
         tokenizer: of its model.
         saved_at: the file that it was written to; None: it was not.
+        known: the faults that there are, those of the run among them.
+        found: lines on what was looked at beside the verdicts.
     """
-    yield from _setup(trace)
+    yield from _setup(trace, known)
     yield ""
     yield from _text(trace, tokenizer)
     yield ""
@@ -63,10 +70,11 @@ def account(
     yield ""
     yield _end(trace)
     yield from _judgement(trace.records, verdicts)
+    yield from found
     yield from _advice(trace.spec, verdicts, saved_at)
 
 
-def _setup(trace: Trace) -> Iterator[str]:
+def _setup(trace: Trace, known: KnownFaults) -> Iterator[str]:
     config, spec = trace.model.config, trace.spec
     heads = plural(config.n_heads, "head")
     if config.n_kv_heads != config.n_heads:
@@ -78,8 +86,9 @@ def _setup(trace: Trace) -> Iterator[str]:
     yield f"cache      {_cache(spec)}"
     yield from _sampling(spec)
     for use in spec.faults:
-        titles = " + ".join(fault.title for fault in find_faults(use.id))
-        yield f"fault      {use.id}: {titles}{_where(use)}"
+        titles = " + ".join(fault.title for fault in known.of(use))
+        file = "" if use.file is None else f" ({use.file.name})"
+        yield f"fault      {use.id}{file}: {titles}{_where(use)}"
 
 
 def _cache(spec: RunSpec) -> str:
@@ -90,6 +99,8 @@ def _cache(spec: RunSpec) -> str:
         parts.append("positions re-assigned")
     if spec.chunk is not None:
         parts.append(f"prompt in chunks of {spec.chunk}")
+    if spec.poison:
+        parts.append("dead rows poisoned")
     return ", ".join(parts)
 
 
@@ -198,6 +209,8 @@ def _judgement(records: Sequence[StepRecord], verdicts: Sequence[StepVerdict]) -
         yield f"First wrong step: {first} ({record.phase}). Wrong there: {_wrong_ones(verdict)}."
         if verdict.first_difference is not None:
             yield f"What differs first: {difference_words(record, verdict)}."
+        if basis := rests_on(verdict):
+            yield f"{basis[0].upper()}{basis[1:]}."
         yield _first_wrong_logits(verdicts)
         for found in diagnosis_of(records, verdicts):
             yield from _diagnosis(found)

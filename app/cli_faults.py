@@ -2,19 +2,27 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
+from app.cli_own import known_faults
 from app.script_words import script_words
 from core.faults.catalog import COMBINATIONS, FAULTS, find_faults
 from core.faults.fault import Scenario
+from core.faults.known import KnownFaults
 from core.spec import Decode
 from core.trace_json import to_json
 
 
-def faults(*, as_json: bool) -> int:
-    """Print every fault and every named combination; the exit status."""
-    for row, scenario in _rows():
+def faults(*, as_json: bool, files: Sequence[Path] = ()) -> int:
+    """Print every fault and every named combination, those of `files` last; the exit status.
+
+    Raises:
+        FaultError: a file that cannot be used; nothing is printed.
+    """
+    known = known_faults(files)
+    for row, scenario in (*_rows(), *_own_rows(known)):
         line = json.dumps({**row, "scenario": to_json(scenario)})
         sys.stdout.write(f"{line if as_json else _text(row, scenario)}\n")
     return 0
@@ -47,13 +55,20 @@ def _rows() -> Iterator[tuple[dict[str, Any], Scenario]]:
         )
 
 
+def _own_rows(known: KnownFaults) -> Iterator[tuple[dict[str, Any], Scenario]]:
+    """The same of the faults of one's own, which have no tier but a file."""
+    for fault in known.own:
+        row = {"kind": "own fault", "id": fault.id, "title": fault.title, "seam": fault.seam}
+        yield {**row, "file": str(fault.path)}, fault.shows_in
+
+
 def _text(row: dict[str, Any], scenario: Scenario) -> str:
     """Two lines for a fault, one for its scenario."""
     then = script_words(scenario.then or (Decode(),) * scenario.steps) or "nothing more"
     rest = f" ({scenario.rest!r} is forced after it)" if scenario.rest else ""
     return (
         f"{row['id']:<21}{row['title']}\n"
-        f"{'':<21}seam {_names(row['seam'])}, tier {row['tier']}\n"
+        f"{'':<21}seam {_names(row['seam'])}, {_place(row)}\n"
         f"{'':<21}shown by: model {scenario.model}, {scenario.policy}, capacity "
         f"{scenario.capacity}{_more(scenario)}, prompt {scenario.prompt!r}{rest}, then {then}\n"
     )
@@ -70,6 +85,10 @@ def _more(scenario: Scenario) -> str:
         (scenario.n_sequences > 1, f"{scenario.n_sequences} beams"),
     )
     return "".join(f", {text}" for is_set, text in words if is_set)
+
+
+def _place(row: dict[str, Any]) -> str:
+    return f"tier {row['tier']}" if "tier" in row else f"from {row['file']}"
 
 
 def _names(seam: str | list[str]) -> str:

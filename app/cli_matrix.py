@@ -14,8 +14,9 @@ from app.matrix_picture import picture_of
 from app.matrix_table import csv_of, markdown_of, text_of
 from core.errors import TraceError
 from core.faults.catalog import FAULTS
-from core.matrix import DEFAULT_MODELS, Cell, Task, measured, tasks_of
-from core.matrix_file import line_of, start_file
+from core.matrix import DEFAULT_MODELS, measured, prompts_for, tasks_of
+from core.matrix_cell import Cell, Task
+from core.matrix_file import line_of, short_line_of, start_file
 from core.whole_files import check_writable, replacing
 
 DONE, INTERRUPTED = 0, 130
@@ -72,8 +73,13 @@ def _key(of: Task | Cell) -> tuple[str, str, str]:
     return of.fault, of.model, of.policy
 
 
-def _known(path: Path | None, tasks: Sequence[Task]) -> list[Cell]:
-    return [] if path is None else start_file(path, tasks)
+def _known(path: Path | None, tasks: Sequence[Task]) -> Sequence[Cell]:
+    """What a file has already; it is begun, with the prompts, where it is not there."""
+    if path is None:
+        return ()
+    any_of = {task.model: task for task in tasks}
+    prompts = {model: prompts_for(task) for model, task in any_of.items()}
+    return start_file(path, tasks[0].n_prompts, tasks[0].seed, prompts)
 
 
 def _how_to_go_on(path: Path | None, n_done: int, n: int) -> str:
@@ -101,7 +107,7 @@ def _appending(path: Path | None) -> Iterator[Callable[[Cell], None]]:
     with path.open("a", encoding="utf-8") as file:
 
         def keep(cell: Cell) -> None:
-            file.write(f"{line_of(cell)}\n")
+            file.write(f"{short_line_of(cell)}\n")
             file.flush()
 
         yield keep

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from enum import Enum
 from pathlib import Path
 
 from core.battery.names import DEFAULT_MODELS, PROPERTIES
@@ -9,14 +10,35 @@ from core.faults.catalog import find_faults
 from core.spec import DTYPE_NAMES, KV_DTYPE_NAMES, POLICY_NAMES, FaultUse
 
 TENSORS = ("logits", "attention")
+
+
+class FirstWrong(Enum):
+    """A step that is known only once the run is judged."""
+
+    STEP = "the first step that is wrong"
+
+
 _FAULT_FORM = re.compile(
     r"(?P<id>[^@:]+)(@(?P<first>\d+)(?P<range>-(?P<last>\d+)?)?)?(:layers=(?P<layers>\d+(,\d+)*))?"
 )
 _RUN_EPILOG = """\
-Without a prompt, --fault loads the run that shows the fault; options that are given override it.
+Without a prompt, --fault or --fault-file loads the run that shows the fault; options that are given
+override it.
 The exit status is 0 (done), 1 (--check found something wrong), 2 (unusable input), 3 (internal
 error) or 130 (interrupted).
 """
+
+
+def add_fault_files(parser: argparse.ArgumentParser, use: str) -> None:
+    """The option that loads faults of one's own; `use` says what becomes of them."""
+    parser.add_argument(
+        "--fault-file",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help=f"run this file of Python and {use} (repeatable)",
+    )
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +66,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         metavar="ID[@FROM[-TO]][:layers=0,2]",
         help="switch a fault on, in these steps and layers (repeatable; see kvscope faults)",
     )
+    add_fault_files(parser, "switch its faults on, or those of them that --fault names")
     add("--force-ids", type=token_ids, metavar="4,5,6", help="the first generated tokens")
     add("--temperature", type=float, metavar="T", help="0 is greedy (default); above, samples")
     sampling = "(needs --temperature above 0)"
@@ -60,10 +83,30 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         help="start with a small buffer and double it as needed (default: room for all rows)",
     )
     add(
+        "--poison",
+        action="store_true",
+        default=None,
+        help="fill dead rows so that reading one makes the logits no numbers",
+    )
+    add(
+        "--liveness",
+        type=positive_number,
+        metavar="K",
+        help="in every K-th step, if it is a decode, change rows: live ones must change the logits",
+    )
+    add(
+        "--errors",
+        type=step_number,
+        nargs="?",
+        const=FirstWrong.STEP,
+        metavar="STEP",
+        help="a table of the largest errors of this step (default: the first that is wrong)",
+    )
+    add(
         "--trace", type=Path, metavar="FILE", help="write a full .kvtrace: all numbers of all steps"
     )
     add("--json", action="store_true", help="JSON Lines instead of an account")
-    add("--check", action="store_true", help="exit status 1 if any verdict is wrong")
+    add("--check", action="store_true", help="exit status 1 if anything is found wrong")
 
 
 def add_export_options(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +127,7 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
         help="what to write (default: both)",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.npz", help="where to")
+    add_fault_files(parser, "use its faults where the trace names them")
 
 
 def add_battery_options(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +149,7 @@ def add_battery_options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--fault",
-        type=fault_use,
+        type=built_in_fault_use,
         action="append",
         default=[],
         metavar="ID[:layers=0,2]",
@@ -177,11 +221,27 @@ def add_matrix_options(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="JSON Lines instead of the table")
 
 
+def add_lesson_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `kvscope lesson`."""
+    add = parser.add_argument
+    add("id", nargs="?", metavar="ID", help="a fault (kvscope faults lists them)")
+    add("--format", choices=("md", "html"), default="md", help="Markdown (default), or one page")
+    add("--without-answers", action="store_true", help="the questions alone, to be handed out")
+
+
 def positive_number(text: str) -> int:
     """A whole number of at least 1."""
     number = whole_number(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is below 1")
+    return number
+
+
+def step_number(text: str) -> int:
+    """A whole number of at least 0."""
+    number = whole_number(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is below 0, the first step")
     return number
 
 
@@ -208,18 +268,24 @@ def tensor_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def fault_use(text: str) -> FaultUse:
-    """A fault with its steps (both included) and layers.
+def built_in_fault_use(text: str) -> FaultUse:
+    """One of the program's faults with its steps and layers.
 
     Raises:
         FaultError: there is no such fault.
     """
+    use = fault_use(text)
+    find_faults(use.id)
+    return use
+
+
+def fault_use(text: str) -> FaultUse:
+    """A fault with its steps (both included) and layers; whether there is one is not asked."""
     form = _FAULT_FORM.fullmatch(text)
     if form is None:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not of the form ID, ID@FROM, ID@FROM-TO or ID@FROM-TO:layers=0,2"
         )
-    find_faults(form["id"])
     layers = form["layers"]
     first, last = int(form["first"] or 0), None if form["last"] is None else int(form["last"])
     if last is not None and last < first:

@@ -9,6 +9,8 @@ from time import monotonic
 from typing import Protocol
 
 from app.cli_account import account
+from app.cli_checks import Checks
+from core.faults.known import KnownFaults
 from core.model.tokenizer import Tokenizer
 from core.readouts.lines import end_line, run_line, step_line
 from core.spec import NewPrompt, Prefill, RunSpec
@@ -38,8 +40,15 @@ class Printer(Protocol):
 class JsonPrinter:
     """JSON Lines and nothing else."""
 
-    def __init__(self, trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        verdicts: Sequence[StepVerdict],
+        tokenizer: Tokenizer,
+        checks: Checks,
+    ) -> None:
         """Takes the growing trace and the growing list of its verdicts."""
+        self._checks = checks
         self._trace = trace
         self._verdicts = verdicts
         self._tokenizer = tokenizer
@@ -52,7 +61,8 @@ class JsonPrinter:
     def judged(self, verdicts: Sequence[StepVerdict]) -> None:
         """A line per step."""
         for verdict in verdicts:
-            _write_line(step_line(self._trace.records, verdict, self._decode))
+            line = step_line(self._trace.records, verdict, self._decode)
+            _write_line({**line, **self._checks.parts_of(verdict.step)})
         sys.stdout.flush()
 
     def end(self, saved_at: Path | None) -> None:
@@ -67,8 +77,17 @@ class JsonPrinter:
 class AccountPrinter:
     """An account for a person, once the run is over."""
 
-    def __init__(self, trace: Trace, verdicts: Sequence[StepVerdict], tokenizer: Tokenizer) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        verdicts: Sequence[StepVerdict],
+        tokenizer: Tokenizer,
+        known: KnownFaults,
+        checks: Checks,
+    ) -> None:
         """Takes the growing trace and the growing list of its verdicts."""
+        self._known = known
+        self._checks = checks
         self._trace = trace
         self._verdicts = verdicts
         self._tokenizer = tokenizer
@@ -81,7 +100,10 @@ class AccountPrinter:
 
     def end(self, saved_at: Path | None) -> None:
         """The account."""
-        for line in account(self._trace, self._verdicts, self._tokenizer, saved_at):
+        found = self._checks.lines()
+        for line in account(
+            self._trace, self._verdicts, self._tokenizer, saved_at, self._known, found
+        ):
             sys.stdout.write(f"{line}\n")
 
 

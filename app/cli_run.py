@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from app.cli_checks import Checks
 from app.cli_output import AccountPrinter, JsonPrinter, Printer, Progress
+from app.cli_own import faults_on, known_faults
 from app.cli_spec import model_name, scenario_of, spec_of
 from core.errors import CoreError
+from core.faults.guard import blaming
 from core.judge import Judge
 from core.model.loading import load_model
 from core.session import Session
@@ -33,19 +36,24 @@ def run(arguments: argparse.Namespace) -> int:
         OSError: the output cannot be written, or its reader has left; the trace is written all
             the same.
     """
-    scenario = scenario_of(arguments)
+    known = known_faults(arguments.fault_file)
+    faults = faults_on(arguments.fault, known)
+    scenario = scenario_of(arguments, faults, known)
     path: Path | None = arguments.trace
     if path is not None:
         check_writable(path)
     loaded = load_model(model_name(arguments, scenario))
-    session = Session(spec_of(arguments, scenario, loaded), loaded)
+    session = Session(spec_of(arguments, scenario, loaded, faults), loaded, known=known)
     trace, judge = session.trace, Judge(session.trace, loaded)
+    checks = Checks(session, judge, arguments.liveness, arguments.errors)
     printer: Printer
     if arguments.json:
-        printer = JsonPrinter(trace, judge.verdicts, loaded.tokenizer)
+        printer = JsonPrinter(trace, judge.verdicts, loaded.tokenizer, checks)
     else:
-        printer = AccountPrinter(trace, judge.verdicts, loaded.tokenizer)
-    failed: OSError | CoreError | None = _run(session, judge, printer, has_file=path is not None)
+        printer = AccountPrinter(trace, judge.verdicts, loaded.tokenizer, known, checks)
+    failed: OSError | CoreError | None
+    with blaming(session.own):
+        failed = _run(session, judge, checks, printer, has_file=path is not None)
     is_told = failed is None
     if path is not None:
         try:
@@ -53,16 +61,19 @@ def run(arguments: argparse.Namespace) -> int:
         except CoreError as error:
             failed = error
     if is_told:
-        printer.end(None if failed else path)
+        with blaming(session.own):
+            printer.end(None if failed else path)
     if failed is not None:
         raise failed
     if trace.end == "cancelled":
         return INTERRUPTED
-    is_wrong = any(verdict.is_wrong for verdict in judge.verdicts)
+    is_wrong = checks.is_wrong or any(verdict.is_wrong for verdict in judge.verdicts)
     return CHECK_FAILED if arguments.check and is_wrong else DONE
 
 
-def _run(session: Session, judge: Judge, printer: Printer, *, has_file: bool) -> OSError | None:
+def _run(
+    session: Session, judge: Judge, checks: Checks, printer: Printer, *, has_file: bool
+) -> OSError | None:
     """Run to the end; returns why what was to be told could not be written.
 
     A reader that leaves, or a full disk, ends a run that goes to no file.
@@ -70,10 +81,10 @@ def _run(session: Session, judge: Judge, printer: Printer, *, has_file: bool) ->
     with _ctrl_c_sets(cancel := threading.Event()):
         try:
             printer.begin()
-            _decode(session, judge, cancel, printer.judged)
+            _decode(session, judge, checks, cancel, printer.judged)
         except OSError as error:
             if has_file:
-                _decode(session, judge, cancel, _tell_nobody)
+                _decode(session, judge, checks, cancel, _tell_nobody)
             return error
     return None
 
@@ -81,6 +92,7 @@ def _run(session: Session, judge: Judge, printer: Printer, *, has_file: bool) ->
 def _decode(
     session: Session,
     judge: Judge,
+    checks: Checks,
     cancel: threading.Event,
     report: Callable[[list[StepVerdict]], None],
 ) -> None:
@@ -89,14 +101,27 @@ def _decode(
     Verdicts cost a forward over the whole run, whenever they are asked for: so batches grow.
     """
     trace, progress = session.trace, Progress(session.trace.spec)
-    while not cancel.is_set() and session.advance() is not None:
+    while not cancel.is_set():
+        checks.before_step()
+        if session.advance() is None:
+            break
+        checks.after_step()
         n_judged = len(judge.verdicts)
         progress.at(len(trace.records))
-        if len(trace.records) - n_judged >= max(_SMALLEST_BATCH, n_judged):
-            report(judge.update())
+        is_batch = len(trace.records) - n_judged >= max(_SMALLEST_BATCH, n_judged)
+        if is_batch or checks.is_waiting:
+            _judge_and_tell(judge, checks, report)
     trace.end = trace.end or "cancelled"
     progress.done()
-    report(judge.update())
+    _judge_and_tell(judge, checks, report)
+
+
+def _judge_and_tell(
+    judge: Judge, checks: Checks, report: Callable[[list[StepVerdict]], None]
+) -> None:
+    new = judge.update()
+    checks.follow(new)
+    report(new)
 
 
 def _tell_nobody(verdicts: list[StepVerdict]) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from core.errors import SpecError
-from core.faults.catalog import find_faults
 from core.faults.fault import Scenario
+from core.faults.known import KnownFaults
 from core.model.config import ModelConfig
 from core.model.devices import resolve_device
 from core.model.loading import LoadedModel
@@ -34,11 +34,14 @@ _TAKEN_AS_THEY_ARE = (
     "dtype",
     "kv_dtype",
     "growable",
+    "poison",
 )
 
 
-def scenario_of(arguments: argparse.Namespace) -> Scenario | None:
-    """The run that shows the first fault; None where a prompt was given.
+def scenario_of(
+    arguments: argparse.Namespace, faults: tuple[FaultUse, ...], known: KnownFaults
+) -> Scenario | None:
+    """The run that shows the first of `faults`; None where a prompt was given.
 
     Raises:
         SpecError: there is neither a prompt nor a fault, or the prompt is empty.
@@ -47,12 +50,11 @@ def scenario_of(arguments: argparse.Namespace) -> Scenario | None:
         raise SpecError("--prompt '' is empty; give at least one character")
     if arguments.prompt is not None or arguments.prompt_ids is not None:
         return None
-    if not arguments.fault:
+    if not faults:
         raise SpecError(
             "there is no prompt; give --prompt TEXT, --prompt-ids 1,2,3, or --fault ID alone"
         )
-    first: FaultUse = arguments.fault[0]
-    return find_faults(first.id)[0].shows_in
+    return known.of(faults[0])[0].shows_in
 
 
 def model_name(arguments: argparse.Namespace, scenario: Scenario | None) -> str:
@@ -63,15 +65,18 @@ def model_name(arguments: argparse.Namespace, scenario: Scenario | None) -> str:
 
 
 def spec_of(
-    arguments: argparse.Namespace, scenario: Scenario | None, loaded: LoadedModel
+    arguments: argparse.Namespace,
+    scenario: Scenario | None,
+    loaded: LoadedModel,
+    faults: tuple[FaultUse, ...],
 ) -> RunSpec:
-    """The run specification that the options ask for.
+    """The run specification that the options ask for, with these `faults`.
 
     Raises:
         SpecError: a value that cannot be used; the message says what would do.
         DeviceError: a device that is not there.
     """
-    given = _given(arguments)
+    given = {**_given(arguments), "faults": faults}
     base: dict[str, Any] = {"model": model_name(arguments, scenario)}
     if scenario is not None:
         shown = replace(scenario.spec(loaded.tokenizer.encode), **base)
@@ -95,7 +100,7 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
         given.setdefault("sinks", DEFAULT_SINKS)
     if arguments.device is not None:
         given["device"] = str(resolve_device(arguments.device))
-    return {**given, "faults": tuple(arguments.fault)}
+    return given
 
 
 def _prompt_ids(arguments: argparse.Namespace, loaded: LoadedModel) -> tuple[int, ...]:

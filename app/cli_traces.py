@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from core.errors import TraceError
+from app.cli_own import known_faults
+from core.errors import FaultError, TraceError
+from core.faults.known import KnownFaults
 from core.readouts.exported import exported
 from core.trace import Trace
 from core.trace_compare import Band, TraceDifference, band_of, first_trace_difference
@@ -24,8 +26,9 @@ def export(arguments: argparse.Namespace) -> int:
     """
     if arguments.out.resolve() == arguments.trace.resolve():
         raise TraceError(f"--out {arguments.out} is the trace itself; give another name")
+    known = known_faults(arguments.fault_file)
     check_writable(arguments.out)
-    trace = _trace(arguments.trace)
+    trace = _trace(arguments.trace, known)
     arrays = exported(trace, arguments.tensors)
     with replacing(arguments.out) as temporary, temporary.open("wb") as file:
         np.savez(file, **arrays)  # pyright: ignore[reportArgumentType]
@@ -39,23 +42,27 @@ def compare(arguments: argparse.Namespace) -> int:
     Raises:
         CoreError: a trace that cannot be read or run again.
     """
-    a, b = (_trace(Path(name)) for name in (arguments.a, arguments.b))
+    known = known_faults(arguments.fault_file)
+    a, b = (_trace(Path(name), known) for name in (arguments.a, arguments.b))
     difference = first_trace_difference(a, b)
     sys.stdout.write(f"{_difference_words(difference, len(a.records))}\n")
     sys.stdout.write(f"{_band_words(band_of(a, b))}\n")
     return CHECK_FAILED if arguments.check and difference is not None else DONE
 
 
-def _trace(path: Path) -> Trace:
+def _trace(path: Path, known: KnownFaults) -> Trace:
     """The run of a file; that of a small one is made again, and what came of it is said."""
     opened = open_trace(path)
-    return opened.trace or _made_again(path, opened)
+    return opened.trace or _made_again(path, opened, known)
 
 
-def _made_again(path: Path, opened: OpenedTrace) -> Trace:
+def _made_again(path: Path, opened: OpenedTrace, known: KnownFaults) -> Trace:
     from core.trace_rerun import model_of, rerun  # here: it needs torch, a full file does not
 
-    again = rerun(opened, model_of(opened))
+    try:
+        again = rerun(opened, model_of(opened), known)
+    except FaultError as error:
+        raise FaultError(f"{path}: {error}; a full trace needs none of it") from error
     place = "the same machine and versions" if again.is_same_place else "other machine or versions"
     if again.agreement == "different":
         raise TraceError(

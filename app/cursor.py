@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.held_run import HeldRun
 from app.messages import CleanRecorded, Ended, Judged, Recorded, Started
+from core.faults.function_source import OwnCode
 from core.outcome import EndReason
 from core.readouts.run_history import RunHistory
 from core.readouts.run_summary import RunSummary
@@ -34,6 +35,7 @@ class Cursor(QObject):
         self._target: int | None = None
         self._end: EndReason | None = None
         self._other_runs: tuple[RunSummary, ...] = ()
+        self._own: tuple[OwnCode, ...] = ()
 
     @property
     def run(self) -> Started | None:
@@ -136,6 +138,11 @@ class Cursor(QObject):
         self._other_runs = runs
         self.changed.emit()
 
+    def know(self, own: tuple[OwnCode, ...]) -> None:
+        """These are the faults that were loaded from files."""
+        self._own = own
+        self.changed.emit()
+
     def add_records(self, message: Recorded) -> None:
         """Take the next steps; whoever looked at the newest step goes on doing so."""
         if message.run_id != self.run_id:
@@ -207,6 +214,7 @@ class Cursor(QObject):
             clean_history=self._clean_history,
             run_number=self._started.run_id,
             other_runs=self._other_runs,
+            own=self._own,
         )
 
     def _forget(self) -> None:

@@ -51,11 +51,14 @@ class ElidedLabel(QLabel):
         painter.end()
 
     def _fit(self) -> None:
+        shown, width = self._full_text, self.contentsRect().width()
+        # A letter is no wider than high, so short texts need no measuring.
         metrics = self.fontMetrics()
-        shown = metrics.elidedText(
-            self._full_text, Qt.TextElideMode.ElideRight, self.contentsRect().width()
-        )
+        if len(shown) * metrics.height() > width:
+            shown = metrics.elidedText(shown, Qt.TextElideMode.ElideRight, width)
         if shown != self._shown:
             self._shown = shown
             self.update()
-        self.setToolTip(self._full_text if shown != self._full_text else "")
+        tip = self._full_text if shown != self._full_text else ""
+        if tip != self.toolTip():
+            self.setToolTip(tip)

@@ -11,6 +11,7 @@ from app.draft import Draft
 from app.garbage import Garbage
 from app.messages import Advance, Again, Save, Start
 from app.worker import Worker
+from core.faults.known import KnownFaults
 from core.tracefile import OpenedTrace
 
 
@@ -18,6 +19,7 @@ class EngineHandle(QObject):
     """Owns the one worker thread. Answers come from the signals of `worker`."""
 
     _load_asked = Signal()
+    _faults_known = Signal(object)
     _start_asked = Signal(object)
     _advance_asked = Signal(object)
     _judge_asked = Signal(object)
@@ -35,6 +37,7 @@ class EngineHandle(QObject):
         self.worker.moveToThread(self._thread)
         self.worker.ready.connect(self._on_ready)
         self._load_asked.connect(self.worker.load)
+        self._faults_known.connect(self.worker.use_faults)
         self._start_asked.connect(self.worker.start)
         self._advance_asked.connect(self.worker.advance)
         self._judge_asked.connect(self.worker.judge_rest)
@@ -47,6 +50,10 @@ class EngineHandle(QObject):
     def load(self) -> None:
         """Make the engine, in its thread; `worker.ready` follows."""
         self._load_asked.emit()
+
+    def use_faults(self, known: KnownFaults) -> None:
+        """Runs that are begun from now on find their faults among these."""
+        self._faults_known.emit(known)
 
     def new_run_id(self) -> int:
         """A number for a run that comes from elsewhere than `start`."""

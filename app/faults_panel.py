@@ -21,6 +21,7 @@ from app.theme import Theme, complaint_style, quiet_choice, restyle, tick_box_st
 from core.faults.catalog import COMBINATIONS, FAULTS
 from core.faults.families import FAMILIES, FAMOUS, OTHERS, family_of
 from core.faults.fault import Fault
+from core.faults.known import LoadedFault
 
 ID = Qt.ItemDataRole.UserRole
 TEXT = Qt.ItemDataRole.UserRole + 1
@@ -32,6 +33,8 @@ COMBINATION_WORDS = {
 TIER_WORDS = {"A": "Met most often", "B": "Met less often"}
 FIRST = "Start here"
 COMBINED = "Together"
+OWN = "Your own"
+LOAD = "Load fault…"
 _HEADING_PX = 20
 _Told = tuple[str, str, str]
 """Id, title and symptom."""
@@ -46,6 +49,7 @@ class FaultsPanel(QWidget):
     ticked = Signal(object)
     scenario_wanted = Signal(str)
     from_here_wanted = Signal(str)
+    load_wanted = Signal()
 
     def __init__(self, theme: Theme) -> None:
         """All off."""
@@ -60,6 +64,7 @@ class FaultsPanel(QWidget):
         self._groups: list[tuple[QListWidgetItem, list[QListWidgetItem]]] = []
         for title, sections in _chapters():
             self._add_chapter(title, sections)
+        self._own: tuple[str, ...] = ()
         self._about = QLabel()
         self._about.setWordWrap(True)
         self._error = QLabel()
@@ -78,10 +83,35 @@ class FaultsPanel(QWidget):
     @property
     def ids(self) -> tuple[str, ...]:
         """Faults that are on, in the order of the list."""
-        return tuple(fault.id for fault in FAULTS if self._is_on(fault.id))
+        return tuple(fault_id for fault_id in self._single if self._is_on(fault_id))
+
+    @property
+    def _single(self) -> tuple[str, ...]:
+        """All but the combinations, in the order of the list."""
+        return (*(fault.id for fault in FAULTS), *self._own)
+
+    def show_own(self, faults: Sequence[LoadedFault]) -> None:
+        """List these below the program's, in place of those from files that were listed before."""
+        told = [(f.id, f.title, f.symptom or f"from {f.path.name}") for f in faults]
+        on = self.ids
+        with QSignalBlocker(self._list):
+            if self._own:
+                heading, items = self._groups.pop()
+                for item in (heading, *items):
+                    self._list.takeItem(self._list.row(item))
+            for fault_id in self._own:
+                del self._items[fault_id]
+            self._own = tuple(fault_id for fault_id, _, _ in told)
+            self._add_chapter(OWN, [("", told)])
+            for fault_id in self._own:
+                self._tick(fault_id, is_on=fault_id in on)
+        self.dress(self._theme)
+        self._filter(self._search.text())
+        self._list.setCurrentItem(self._items[self._own[-1]])
 
     def dress(self, theme: Theme) -> None:
         """Show in another theme."""
+        self._theme = theme
         rows = f"QListWidget::item {{ min-height: {theme.target_px}px; }}"
         restyle(self._list, tick_box_style(theme) + rows, quiet_choice(theme))
         self._list.setFont(theme.sans())
@@ -106,10 +136,10 @@ class FaultsPanel(QWidget):
         """Tick these; it does not answer. A combination stands for its members."""
         members = {member for fault_id in ids for member in COMBINATIONS.get(fault_id, (fault_id,))}
         with QSignalBlocker(self._list):
-            for fault in FAULTS:
-                self._tick(fault.id, is_on=fault.id in members)
+            for fault_id in self._single:
+                self._tick(fault_id, is_on=fault_id in members)
             self._tick_combinations()
-        if ids:
+        if ids and ids[0] in self._items:  # one from a file may be listed no more
             self._list.setCurrentItem(self._items[ids[0]])
 
     def show_error(self, message: str) -> None:
@@ -125,14 +155,18 @@ class FaultsPanel(QWidget):
 
     def menu_of(self, fault_id: str) -> QMenu:
         """What can be done with a fault beside ticking it."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.setToolTipsVisible(True)
+        menu = self._menu()
         show = menu.addAction("Show it", lambda: self.scenario_wanted.emit(fault_id))
         show.setToolTip("Load the scenario that shows this fault")
         if fault_id not in COMBINATIONS:
             branch = menu.addAction(FROM_HERE, lambda: self.from_here_wanted.emit(fault_id))
             branch.setToolTip("Keep the steps before the one looked at; the fault acts from it on")
+        return menu
+
+    def _menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
         return menu
 
     def _make_list(self) -> QListWidget:
@@ -239,8 +273,11 @@ class FaultsPanel(QWidget):
     @Slot(QPoint)
     def _open_menu(self, at: QPoint) -> None:
         item = self._list.itemAt(at)
-        if item is not None and item.data(ID):
-            self.menu_of(item.data(ID)).popup(self._list.viewport().mapToGlobal(at))
+        fault_id = None if item is None else item.data(ID)
+        menu = self._menu() if fault_id is None else self.menu_of(fault_id)
+        load = menu.addAction(LOAD, self.load_wanted.emit)
+        load.setToolTip("Run a file of Python of your own, and list its faults")
+        menu.popup(self._list.viewport().mapToGlobal(at))
 
 
 def _chapters() -> Iterator[tuple[str, list[_Section]]]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QObject, Signal
+from PySide6.QtCore import QMimeData, QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QPixmap
 from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
 
@@ -16,6 +16,7 @@ SUFFIX = ".kvtrace"
 TRACES = f"Traces (*{SUFFIX})"
 SMALL = f"Small: made again on opening (*{SUFFIX})"
 FULL = f"Full: with every number (*{SUFFIX})"
+PYTHON = "Python (*.py)"
 PNG = ".png"
 USUAL_SIZE = f"Picture at its own size (*{PNG})"
 TWICE = f"Picture at twice its size (*{PNG})"
@@ -50,6 +51,28 @@ class Files(QObject):
         """Open a trace, and remember it."""
         self._preferences.remember(path)
         self._control.open_trace(path)
+
+    def load_faults(self) -> None:
+        """Ask for a file of Python, and whether it is to be run; then list its faults."""
+        path, _ = QFileDialog.getOpenFileName(self._parent, "Load fault", "", PYTHON)
+        if path and self._may_run(Path(path)):
+            self._control.load_faults(Path(path))
+
+    def _may_run(self, path: Path) -> bool:
+        """Whether the person wants the code in a file to run; what is asked first is no."""
+        box = QMessageBox(self._parent)
+        box.setIcon(QMessageBox.Icon.Warning)
+        box.setWindowTitle("Load fault")
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setText(f"Load fault runs the Python code in {path}.\nOnly load files that you trust.")
+        load = box.addButton("Load", QMessageBox.ButtonRole.AcceptRole)
+        cancel = box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(cancel)
+        box.setEscapeButton(cancel)
+        box.exec()
+        is_wanted = box.clickedButton() is load
+        box.deleteLater()
+        return is_wanted
 
     def save(self) -> None:
         """Ask for a place and save the run there."""

@@ -8,7 +8,7 @@ from app.held_run import HeldRun
 from app.messages import Started
 from core.errors import CoreError
 from core.faults.scenarios import ANSWER_SOURCE, ANSWER_STEP, FILLING
-from core.model.tokenizer import Tokenizer
+from core.model.token_text import TokenTexts
 from core.readouts.run_history import RunHistory
 from core.record import StepRecord
 from core.selection import Selection
@@ -31,22 +31,22 @@ class FirstRun:
 def first_run() -> FirstRun | None:
     """The run that ships with the program; None: its file cannot be read.
 
-    Imports no torch.
+    Imports neither torch nor the tokenizers' library.
     """
     draft = Draft.of_scenario(FILLING)
     try:
         opened = open_trace(START_FILE)
         json_text = resource_path("models", draft.model, "tokenizer.json").read_text("utf-8")
-        tokenizer = Tokenizer(json_text, None)
+        texts = TokenTexts(json_text)
     except (CoreError, OSError):
         return None
     if opened.trace is None:
         return None
-    return FirstRun(draft, _held(draft, opened.trace, opened, tokenizer))
+    return FirstRun(draft, _held(draft, opened.trace, opened, texts))
 
 
-def _held(draft: Draft, trace: Trace, opened: OpenedTrace, tokenizer: Tokenizer) -> HeldRun:
-    started = Started(NO_NUMBER, draft, trace.spec, trace.model, tokenizer.token_text)
+def _held(draft: Draft, trace: Trace, opened: OpenedTrace, texts: TokenTexts) -> HeldRun:
+    started = Started(NO_NUMBER, draft, trace.spec, trace.model, texts.token_text)
     records = tuple(trace.records)
     return HeldRun(
         started=started,

@@ -1,7 +1,9 @@
 """The program's own icons, drawn in the colours of the theme."""
 
+from functools import cache
+
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from app.theme import Theme
@@ -16,17 +18,22 @@ def icon(name: str, theme: Theme) -> QIcon:
     Raises:
         OSError: there is no such icon.
     """
-    with open(resource_path("icons", f"{name}.svg"), encoding="utf-8") as file:
-        svg = file.read()
+    return _icon(name, theme.text.name(), theme.frame.name())
+
+
+@cache
+def _icon(name: str, colour: str, faint: str) -> QIcon:
+    """Drawn once: every panel has the same two in its title."""
+    svg = resource_path("icons", f"{name}.svg").read_text(encoding="utf-8")
     made = QIcon()
-    for size in _SIZES:
-        made.addPixmap(_drawn(svg, theme.text, size), QIcon.Mode.Normal)
-        made.addPixmap(_drawn(svg, theme.frame, size), QIcon.Mode.Disabled)
+    for mode, ink in ((QIcon.Mode.Normal, colour), (QIcon.Mode.Disabled, faint)):
+        renderer = QSvgRenderer(QByteArray(svg.replace("currentColor", ink).encode()))
+        for size in _SIZES:
+            made.addPixmap(_drawn(renderer, size), mode)
     return made
 
 
-def _drawn(svg: str, colour: QColor, size: int) -> QPixmap:
-    renderer = QSvgRenderer(QByteArray(svg.replace("currentColor", colour.name()).encode()))
+def _drawn(renderer: QSvgRenderer, size: int) -> QPixmap:
     pixmap = QPixmap(size, size)
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)

@@ -82,6 +82,7 @@ class MainWindow(QMainWindow):
         self.links = LessonLinks(control, self)
         theme = self.looks.theme
         self.setup = SettingsPanel(theme)
+        self._form = FormScroll(self.setup)
         self.faults = FaultsPanel(theme)
         self.panels = self._make_panels(theme)
         self.readout_docks = tuple(ReadoutDock(spec, theme) for spec in dock_specs)
@@ -97,6 +98,8 @@ class MainWindow(QMainWindow):
         self._refresh_timer.setSingleShot(True)
         self._build()
         self._connect()
+        if control.known.own:
+            self.faults.show_own(control.known.own)
         self._show_draft(control.draft)
         self.step_bar.say(f"{STARTING}…")
         self.status.show_engine(f"{STARTING}…")
@@ -119,6 +122,7 @@ class MainWindow(QMainWindow):
         if not self._is_arranged:
             self._is_arranged = True
             self.layouts.restore()
+            self._form.fit()
         if self._refresh_timer.isActive():
             self._refresh_timer.stop()
             self._refresh()  # what is there already is in the first picture
@@ -136,6 +140,7 @@ class MainWindow(QMainWindow):
         self._preferences.keep_geometry(self.saveGeometry())
         self.layouts.keep()
         self._preferences.save()
+        self.aids.close_windows()
         super().closeEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -172,8 +177,7 @@ class MainWindow(QMainWindow):
     # Making it.
 
     def _make_panels(self, theme: Theme) -> tuple[Dock, ...]:
-        form = FormScroll(self.setup)
-        setup = Dock("setup", "Setup", form, theme, height_px=SETUP_PX)
+        setup = Dock("setup", "Setup", self._form, theme, height_px=SETUP_PX)
         return setup, Dock("faults", "Faults", self.faults, theme)
 
     def _build(self) -> None:
@@ -214,11 +218,14 @@ class MainWindow(QMainWindow):
         self.faults.ticked.connect(control.set_faults)
         self.faults.scenario_wanted.connect(control.show_fault)
         self.faults.from_here_wanted.connect(control.set_fault_from_here)
+        self.faults.load_wanted.connect(self.files.load_faults)
+        control.own_faults_changed.connect(self.faults.show_own)
         self.transport.step_wanted.connect(control.go_to)
         self.transport.speed_wanted.connect(control.player.set_speed)
         self.status.stop_wanted.connect(control.stop)
         self.looks.changed.connect(self._dress)
         self.layouts.changed.connect(self._refresh_soon)
+        self.layouts.changed.connect(self._form.fit)
         self._viewed.connect(self._show_line)
         self._pointed.connect(self._say_pointed)
         for dock in self.docks:
@@ -253,12 +260,16 @@ class MainWindow(QMainWindow):
     def _keep_message_above(self) -> None:
         """Qt (6.11) paints an opaque view over what lies above it, unless that is painted too."""
         if self.message_bar.isVisible():
+            self._place_message()
             self.message_bar.update()
 
     def _place_message(self) -> None:
         margin_px = self.looks.theme.margin_px
         bottom = self.height() - self.statusBar().height()
-        self.message_bar.place(self.width() - margin_px, bottom - margin_px)
+        # The sentence of the panel down there would be cut off in the middle.
+        below = [dock.sentence_px for dock in self.readout_docks if dock.area == "bottom"]
+        said = max(below, default=0)
+        self.message_bar.place(self.width() - margin_px, bottom - max(said, margin_px))
 
     @Slot(str)
     def _on_picture_wanted(self, kind: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from app.matrix_table import words_of
-from core.matrix import Cell
+from core.matrix_cell import Cell
 
 # The light theme's colours, as text: this file draws where there is no Qt. A test compares them.
 PAPER, TEXT, DIM, FRAME, ALARM = "#FFFFFF", "#1F2328", "#57606A", "#D5D9DE", "#C2410C"

@@ -2,19 +2,18 @@
 
 import csv
 import io
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
-from core.matrix import Cell
+from app.matrix_measures import NO_RUN, SILENT, number_words
+from core.matrix_cell import Cell
 
 LEGEND = (
     "Each cell: first step with a wrong verdict (the median) · largest logit error · texts that "
-    "stay right · wrong answers to story questions (trained models). Right is what the run without "
-    "the fault says under the same policy. *silent*: no verdict is wrong in any run; –: the "
-    "fault's scenario does not go with the policy."
+    "stay right · wrong answers to story questions, which a model of random weights is not asked. "
+    "Right is what the run without the fault says under the same policy. *silent*: no verdict is "
+    "wrong in any run; –: the fault's scenario does not go with the policy."
 )
-_NONE, _SILENT = "–", "silent"
 
 
 def text_of(cells: Sequence[Cell], n_prompts: int) -> str:
@@ -59,12 +58,12 @@ def csv_of(cells: Sequence[Cell]) -> str:
 def words_of(cell: Cell) -> str:
     """A cell in a few signs."""
     if cell.why_not is not None:
-        return _NONE
+        return NO_RUN
     if cell.n_shown == 0:
-        return _SILENT
+        return SILENT
     is_in_some = cell.n_shown < cell.n_runs
     shown = f" (in {cell.n_shown}/{cell.n_runs})" if is_in_some else ""
-    words = [f"{cell.first_wrong_step}{shown}", _number(cell.largest_error)]
+    words = [f"{cell.first_wrong_step}{shown}", number_words(cell.largest_error)]
     words.append(f"{cell.n_same_text}/{cell.n_runs}")
     if cell.n_questions:
         words.append(f"{cell.n_wrong_answers}/{cell.n_questions}")
@@ -90,12 +89,6 @@ def sum_of(cells: Sequence[Cell]) -> str:
             "the same answer"
         )
     return "; ".join(parts) + "."
-
-
-def _number(error: float) -> str:
-    if not math.isfinite(error):
-        return str(error)
-    return f"{error:.1f}" if error >= 0.1 else f"{error:.0e}"
 
 
 def _by_model(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:

@@ -4,7 +4,6 @@ import argparse
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -18,6 +17,8 @@ commands without a window (each has its own --help):
   compare   find where two traces first differ
   battery   check properties of the cache that need no reference
   matrix    every fault, scheme and policy, with many prompts
+  lesson    print the lesson of a fault
+  check     find the rules that a cache class of your own breaks
 """
 LIBRARIES = ("PySide6-Essentials", "numpy", "pyqtgraph", "safetensors", "tokenizers", "torch")
 
@@ -29,6 +30,7 @@ class WindowOptions:
     Attributes:
         file: a trace to open, or None.
         faults: ids of the faults to switch on, in the order given.
+        fault_files: files of Python to run for the faults in them.
         step: the step to look at, counted from 0, or None for the newest.
         theme: the theme to show and remember, or None for the one remembered.
         layout: the layout to show and remember, or None for the one remembered.
@@ -38,6 +40,7 @@ class WindowOptions:
 
     file: Path | None = None
     faults: tuple[str, ...] = ()
+    fault_files: tuple[Path, ...] = ()
     step: int | None = None
     theme: Literal["light", "dark", "system"] | None = None
     layout: Literal["debug", "teach"] | None = None
@@ -83,6 +86,14 @@ def window_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--fault", action="append", default=[], metavar="ID", help="switch a fault on (repeatable)"
     )
+    parser.add_argument(
+        "--fault-file",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="run this file of Python and switch its faults on (repeatable)",
+    )
     parser.add_argument("--step", type=_step_number, metavar="N", help="show step N (from 0)")
     parser.add_argument("--theme", choices=("light", "dark", "system"), help="colours to show")
     parser.add_argument(
@@ -110,6 +121,8 @@ def versions() -> str:
 
 
 def _version_of(distribution: str) -> str:
+    from importlib import metadata  # here, since it takes 15 ms that every start would wait for
+
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Signal, Slot
 
 from app.advice import run_ended
 from app.backend import Backend
@@ -15,7 +15,8 @@ from app.notice import Notice
 from app.run_flow import RunFlow
 from app.situation import Situation
 from app.wish import Goal
-from core.faults.catalog import find_faults
+from core.errors import FaultError
+from core.faults.known import BUILT_IN, KnownFaults
 from core.selection import Selection
 from core.spec import FaultUse
 
@@ -26,9 +27,19 @@ JUMP = 10
 class RunControl(RunFlow):
     """Every command on the run."""
 
-    def __init__(self, make_backend: Callable[[], Backend], draft: Draft) -> None:
-        """Takes what makes the engine, and the first run; `begin` starts both."""
-        super().__init__(make_backend, draft)
+    own_faults_changed = Signal(object)
+
+    def __init__(
+        self,
+        make_backend: Callable[[], Backend],
+        draft: Draft,
+        known: KnownFaults = BUILT_IN,
+    ) -> None:
+        """Takes what makes the engine, and the first run, whose faults are among the known ones.
+
+        `begin` starts both.
+        """
+        super().__init__(make_backend, draft, known)
         self._edits = EditHistory()
         self.end_reached.connect(self._tell_end)
         self.player.end_met.connect(self._tell_end)
@@ -110,8 +121,8 @@ class RunControl(RunFlow):
 
     def set_faults(self, ids: tuple[str, ...]) -> None:
         """Run with these faults: as many steps as before, looking at the first wrong one."""
-        known = {use.id: use for use in self.draft.faults}
-        uses = tuple(known.get(fault_id, FaultUse(fault_id)) for fault_id in ids)
+        before = {use.id: use for use in self.draft.faults}
+        uses = tuple(before.get(fault_id) or self.known.use(fault_id) for fault_id in ids)
         self._edit_faults(replace(self.draft, faults=uses))
 
     def try_fault(self, fault_id: str) -> None:
@@ -122,7 +133,8 @@ class RunControl(RunFlow):
 
     def set_fault_from_here(self, fault_id: str) -> None:
         """Branch: the same up to the step looked at, from which on the fault acts."""
-        self._edit_faults(with_fault_from(self.draft, fault_id, self.cursor.selection.step))
+        step, use = self.cursor.selection.step, self.known.use(fault_id)
+        self._edit_faults(with_fault_from(self.draft, use, step))
         self.draft_loaded.emit(self.draft)
 
     def force_token(self, token_id: int) -> None:
@@ -141,9 +153,14 @@ class RunControl(RunFlow):
 
     def show_fault(self, fault_id: str) -> None:
         """Run the scenario that shows a fault, and look at its first wrong step."""
-        faults = find_faults(fault_id)
+        faults = self.known.find(fault_id)
         draft = Draft.of_scenario(faults[0].shows_in, tuple(fault.id for fault in faults))
-        self._edits.add(f"scenario of {fault_id}", self.draft, draft)
+        draft = replace(draft, faults=self.known.with_files(draft.faults))
+        self.show_run(f"scenario of {fault_id}", draft)
+
+    def show_run(self, words: str, draft: Draft) -> None:
+        """Run what was chosen elsewhere, and look at its first wrong step; undo goes back."""
+        self._edits.add(words, self.draft, draft)
         self.draft_loaded.emit(draft)
         self.run(draft, None, "first wrong", None)
 
@@ -154,6 +171,36 @@ class RunControl(RunFlow):
     def redo(self) -> None:
         """Do again what was taken back."""
         self._run_edited(self._edits.redo())
+
+    def load_faults(self, path: Path) -> None:
+        """Run a file of a person's own, who was asked, and list its faults.
+
+        A file that was loaded before is replaced; where its faults are on, they run anew.
+        """
+        from core.faults.fault_files import load_fault_file  # here: few ever need it
+
+        try:
+            loaded = load_fault_file(path)
+            known = self.known.with_file(loaded)
+        except FaultError as error:
+            self.noticed.emit(Notice(str(error)))
+            return
+        before = {fault.id for fault in self.known.own if fault.path == loaded[0].path}
+        self.known = known
+        self._tell_known()
+        self.own_faults_changed.emit(known.own)
+        ids = tuple(fault.id for fault in loaded)
+        self.noticed.emit(Notice(f"loaded from {path.name}: {', '.join(ids)}", is_passing=True))
+        stale = before.difference(ids)
+        uses = tuple(use for use in self.draft.faults if use.file is None or use.id not in stale)
+        faults = tuple(use if use.file is None else self._newest(use) for use in uses)
+        if faults != self.draft.faults:
+            self._edit_faults(replace(self.draft, faults=faults))
+            self.draft_loaded.emit(self.draft)
+
+    def _newest(self, use: FaultUse) -> FaultUse:
+        """The same use of the text that its file has now."""
+        return replace(use, file=self.known.use(use.id).file or use.file)
 
     # Files.
 

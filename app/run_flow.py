@@ -22,6 +22,7 @@ from app.reasons import BROKEN
 from app.runs import RunShelf
 from app.situation import Situation
 from app.wish import Goal, Wish
+from core.faults.known import BUILT_IN, KnownFaults
 from core.record import StepRecord
 from core.tracefile import OpenedTrace
 
@@ -44,10 +45,19 @@ class RunFlow(QObject):
     end_reached = Signal()
     faults_chosen = Signal()
 
-    def __init__(self, make_backend: Callable[[], Backend], draft: Draft) -> None:
-        """Takes what makes the engine, and the first run; `begin` starts both."""
+    def __init__(
+        self,
+        make_backend: Callable[[], Backend],
+        draft: Draft,
+        known: KnownFaults = BUILT_IN,
+    ) -> None:
+        """Takes what makes the engine, and the first run, whose faults are among the known ones.
+
+        `begin` starts both.
+        """
         super().__init__()
         self.draft = draft
+        self.known = known
         self.cursor = Cursor(self)
         self.player = Player(self.cursor, self._ask_while_playing, self)
         self.runs = RunShelf()
@@ -60,6 +70,7 @@ class RunFlow(QObject):
         self._starting_id: int | None = None
         self._file: Path | None = None
         self._connect()
+        self._tell_known()
 
     def show_recorded(self, draft: Draft, held: HeldRun) -> None:
         """Look at a run that was made elsewhere; the engine takes it over once it is there."""
@@ -276,6 +287,11 @@ class RunFlow(QObject):
         if again is not None and self.cursor.n_verdicts < self.cursor.n_records:
             self._n_pending += 1
             self._handle.judge_rest(again)
+
+    def _tell_known(self) -> None:
+        """Everybody who needs them learns which faults there are."""
+        self._handle.use_faults(self.known)
+        self.cursor.know(self.known.codes)
 
     def _put_away(self) -> None:
         held = self.cursor.held()

@@ -29,6 +29,7 @@ class SettingsPanel(QWidget):
 
     edited = Signal(object)
     complained = Signal(QWidget)
+    rows_changed = Signal()
 
     def __init__(self, theme: Theme) -> None:
         """Empty; `show_draft` fills it."""
@@ -93,6 +94,10 @@ class SettingsPanel(QWidget):
         label.show()
         self._column.activate()
         self.complained.emit(label)
+
+    def needed_px(self, width_px: int) -> int:
+        """The height in which every row that is shown has room, at this width."""
+        return max(self._column.totalHeightForWidth(width_px), self._column.minimumSize().height())
 
     def has_place(self, place: str) -> bool:
         """Whether there is a field of this name."""
@@ -212,6 +217,8 @@ class SettingsPanel(QWidget):
         self._sinks_row.setVisible(draft.policy == "sinks")
         self._script_row.setVisible(draft.then is not None)
         self._fields.script.setText(script_words(draft.then or ()))
+        self._script_row.updateGeometry()  # else its height is known only after further events
+        self.rows_changed.emit()
 
     @Slot()
     def _choose_folder(self) -> None:

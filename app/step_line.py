@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from core.outcome import EndReason, Ok
 from core.readouts.run_view import RunView
+from core.readouts.verdict_words import rests_on
 from core.readouts.words import outcome_words
 from core.record import StepRecord
 from core.verdict import Difference, LogitsVerdict, Standing, StepVerdict
@@ -128,13 +129,15 @@ def _signs(verdict: StepVerdict | None) -> tuple[Sign, ...]:
             SIGNS[verdict.mechanism],
             _MECHANISM_WORDS[verdict.mechanism],
         ),
-        _logits_sign(verdict.logits),
+        _logits_sign(verdict.logits, rests_on(verdict)),
     )
 
 
 _POLICY_WORDS = {
-    "right": "outcome, length, seen, positions and readable tokens are what the policy says",
-    "wrong": "outcome, length, seen, positions or readable tokens are not what the policy says",
+    "right": "outcome, length, seen, positions, readable tokens and the tokens held after the step "
+    "are what the policy says",
+    "wrong": "outcome, length, seen, positions, readable tokens or the tokens held after the step "
+    "are not what the policy says",
 }
 _MECHANISM_WORDS = {
     "right": "the engine did what it planned: every row it read is the row that it stands for",
@@ -143,13 +146,15 @@ _MECHANISM_WORDS = {
 }
 
 
-def _logits_sign(logits: LogitsVerdict | None) -> Sign:
+def _logits_sign(logits: LogitsVerdict | None, basis: str) -> Sign:
     if logits is None:
         return Sign("logits", None, SIGNS[None], "nothing was computed in this step")
     text = (
         f"largest error {logits.max_abs_error:.2g}, KL {logits.kl:.2g} nats against the reference "
         f"that keeps no cache; right up to {logits.band:.2g}, wrong above {logits.wrong_above:.2g}"
     )
+    if basis:
+        text += f"; {basis}"
     return Sign("logits", logits.standing, SIGNS[logits.standing], text)
 
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.advice import hint
 from app.backend import TorchBackend
+from app.cli_own import faults_on, known_faults
 from app.docks.registry import DOCKS
 from app.draft import Draft
 from app.first_run import FirstRun, first_run
@@ -27,8 +28,9 @@ from app.theme import apply_theme, choose_theme
 from app.wish import Goal
 from core.errors import CoreError
 from core.faults.activation import activate
-from core.faults.catalog import find_faults
+from core.faults.known import KnownFaults
 from core.faults.scenarios import ROOMY
+from core.spec import FaultUse
 
 SWITCH_INTERVAL_S = 0.001
 CLOSE_LIMIT_MS = 10_000
@@ -72,7 +74,8 @@ def main(options: WindowOptions) -> int:
         The exit status: 0, or 2 where an option cannot be used.
     """
     try:
-        draft = _first_draft(options)
+        known = known_faults(options.fault_files)
+        draft = _first_draft(options, known)
     except CoreError as error:
         print(f"kvscope: {error}", file=sys.stderr)  # noqa: T201  (the command line's answer)
         return UNUSABLE_INPUT
@@ -83,10 +86,12 @@ def main(options: WindowOptions) -> int:
     QApplication.setApplicationName("kvscope")
     application = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(application, QApplication)  # noqa: S101  (nothing else makes one)
-    return _show(application, options, draft)
+    return _show(application, options, draft, known)
 
 
-def _show(application: QApplication, options: WindowOptions, draft: Draft) -> int:
+def _show(
+    application: QApplication, options: WindowOptions, draft: Draft, known: KnownFaults
+) -> int:
     load_fonts(application)
     preferences = _preferences(options)
     theme = choose_theme(preferences.theme, application)
@@ -94,7 +99,7 @@ def _show(application: QApplication, options: WindowOptions, draft: Draft) -> in
     reporter = FaultReporter()
     reporter.install()
     first = None if _asks_for_a_run(options) else first_run()
-    control = RunControl(TorchBackend, draft if first is None else first.draft)
+    control = RunControl(TorchBackend, draft if first is None else first.draft, known)
     window = MainWindow(control, DOCKS, theme, preferences)
     PlainKeys(application, window)
     reporter.reported.connect(window.show_notice, Qt.ConnectionType.QueuedConnection)
@@ -112,7 +117,8 @@ def _show(application: QApplication, options: WindowOptions, draft: Draft) -> in
 
 
 def _asks_for_a_run(options: WindowOptions) -> bool:
-    return options.file is not None or bool(options.faults) or options.step is not None
+    has_faults = bool(options.faults or options.fault_files)
+    return options.file is not None or has_faults or options.step is not None
 
 
 def _prepare(window: MainWindow, options: WindowOptions, first: FirstRun | None) -> None:
@@ -139,11 +145,12 @@ def _preferences(options: WindowOptions) -> Preferences:
     return preferences
 
 
-def _first_draft(options: WindowOptions) -> Draft:
-    faults = tuple(fault.id for fault_id in options.faults for fault in find_faults(fault_id))
-    scenario = find_faults(faults[0])[0].shows_in if faults else FIRST_RUN
-    draft = Draft.of_scenario(scenario, faults)
-    activate(draft.faults, n_layers=1)  # in all layers, so their number does not matter
+def _first_draft(options: WindowOptions, known: KnownFaults) -> Draft:
+    named = tuple(FaultUse(fault.id) for name in options.faults for fault in known.find(name))
+    uses = faults_on(named, known)
+    scenario = known.of(uses[0])[0].shows_in if uses else FIRST_RUN
+    draft = replace(Draft.of_scenario(scenario), faults=uses)
+    activate(uses, 1, known)  # in all layers, so their number does not matter
     return draft
 
 
@@ -151,6 +158,6 @@ def _first_steps(options: WindowOptions) -> tuple[int | None, Goal, int | None]:
     """How many steps to make at the start, and where to look."""
     if options.step is not None:
         return options.step + 1, "newest", options.step
-    if options.faults:
+    if options.faults or options.fault_files:
         return None, "first wrong", None
     return 1, "newest", None

@@ -25,6 +25,14 @@ FILE_ACTIONS: tuple[ActionSpec, ...] = (
         keys=("Ctrl+S",),
     ),
     ActionSpec(
+        id="load-fault",
+        text="Load fault…",
+        menu="File",
+        tooltip="Run a file of Python of your own, and list its faults under Your own",
+        run=lambda shell: shell.files.load_faults(),
+        blocked=reasons.never,
+    ),
+    ActionSpec(
         id="export",
         text="Export view as PNG…",
         menu="File",
@@ -122,6 +130,14 @@ def _layout(name: LayoutName, text: str, tooltip: str) -> ActionSpec:
 
 
 WINDOW_ACTIONS: tuple[ActionSpec, ...] = (
+    ActionSpec(
+        id="matrix",
+        text="Matrix…",
+        menu="Window",
+        tooltip="What each fault does, by model and policy, as measured; a click opens the run",
+        run=lambda shell: shell.aids.show_matrix(shell.looks),
+        blocked=reasons.never,
+    ),
     *(_layout(name, f"{name.capitalize()} layout", tip) for name, tip in LAYOUTS.items()),
     ActionSpec(
         id="reset-layout",

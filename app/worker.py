@@ -36,6 +36,7 @@ from app.messages import (
 )
 from app.open_run import OpenRun
 from core.errors import CoreError
+from core.faults.known import BUILT_IN, KnownFaults
 from core.model.names import model_names
 from core.readouts.run_history import RunHistory
 from core.record import StepRecord
@@ -67,13 +68,22 @@ class Worker(QObject):
         self._make_backend = make_backend
         self._backend: Backend | None = None
         self._run: OpenRun | None = None
+        self._known = BUILT_IN
 
     @Slot()
     def load(self) -> None:
         """Make the engine."""
         with self._reporting(NO_RUN):
             self._backend = self._make_backend()
+            self._backend.use_faults(self._known)
             self.ready.emit(Ready(self._backend.devices, self._backend.version))
+
+    @Slot(object)
+    def use_faults(self, known: KnownFaults) -> None:
+        """Runs that are begun from now on find their faults among these."""
+        self._known = known
+        if self._backend is not None:
+            self._backend.use_faults(known)
 
     @Slot(object)
     def start(self, request: Start) -> None:
@@ -99,7 +109,7 @@ class Worker(QObject):
         """Read a trace file; nothing is run."""
         with self._reporting(NO_RUN, path):
             if self._backend is not None:
-                self.opened.emit(_opened(path, self._backend))
+                self.opened.emit(_opened(path, self._backend, self._known))
 
     @Slot(object)
     def save(self, request: Save) -> None:
@@ -186,16 +196,18 @@ class Worker(QObject):
     ) -> int:
         """Make up to `n` steps, or all there are, and send them; returns how many there were."""
         n_made, sent_at = 0, time.monotonic()
-        while n is None or n_made < n:
-            record = None if cancelled.is_set() else next_record()
-            if record is None:
-                break
-            run.keep(record)
-            n_made += 1
-            if time.monotonic() - sent_at > BATCH_S:
-                self._send(run)
-                sent_at = time.monotonic()
-        self._send(run)
+        try:
+            while n is None or n_made < n:
+                record = None if cancelled.is_set() else next_record()
+                if record is None:
+                    break
+                run.keep(record)
+                n_made += 1
+                if time.monotonic() - sent_at > BATCH_S:
+                    self._send(run)
+                    sent_at = time.monotonic()
+        finally:  # also the steps before one that fails
+            self._send(run)
         return n_made
 
     def _send(self, run: OpenRun) -> None:
@@ -258,8 +270,9 @@ def _named(message: str, file: Path | None) -> str:
     return message if file is None or str(file) in message else f"{file}: {message}"
 
 
-def _opened(path: Path, backend: Backend) -> Opened:
+def _opened(path: Path, backend: Backend, known: KnownFaults) -> Opened:
     trace = backend.open_trace(path)
+    known.own_of(trace.spec.faults)  # before anything changes: one that is not there is told
     model = trace.recorded.model
     name = (
         trace.spec.model if model.path is None or trace.spec.model in model_names() else model.path

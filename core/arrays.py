@@ -30,6 +30,17 @@ def known(number: int) -> int | None:
     return None if number == ABSENT else number
 
 
+def distinct(numbers: np.ndarray) -> list[int]:
+    """The whole numbers in an array of any shape, each once, the least first.
+
+    np.unique imports numpy.ma (2.4) at its first use, and the first picture would wait for that.
+    """
+    ordered = np.sort(numbers, axis=None)
+    is_new = np.ones(ordered.shape, np.bool_)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_new].tolist()
+
+
 def frozen(array: np.ndarray) -> np.ndarray:
     """The same array, made read only."""
     array.setflags(write=False)

@@ -1,6 +1,10 @@
-"""Where a step first differs from what was expected, in the order in which it uses things."""
+"""Where a step first differs from what was expected, in the order in which it uses things.
 
-from collections.abc import Callable, Iterator, Sequence
+The file is long because one account of the fields serves both questions: which is the first that
+differs, and how far is each off.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,9 +58,54 @@ class Step:
         return len(self.record.token_ids) - self.record.n_skipped
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldGap:
+    """How far a tensor of a layer is from the reference's.
+
+    Attributes:
+        field: one of `core.verdict.FIELDS`.
+        off_by: [heads, ...] absolute differences; one head where the field belongs to none.
+        bands: up to which they count as equal; broadcasts to one head.
+        has_heads: whether it belongs to heads.
+    """
+
+    field: str
+    off_by: FloatArray
+    bands: FloatArray
+    has_heads: bool = True
+
+
+def gaps_of_layer(step: Step, layer: int, reference: Detail) -> Iterator[FieldGap]:
+    """How far each tensor of a layer is off, also after the first that is, and where rows lack.
+
+    Rows that are not read at all are left out. Where the specification has no answer for the new
+    tokens, only what follows from attention can be compared.
+    """
+    yield from _LayerFields(step, layer, reference).gaps()
+
+
 def agrees_with_policy(record: StepRecord, expected: Expected) -> bool:
-    """Whether outcome, length, seen, position ids and readable sets are as specified."""
-    return next(_policy_fields(record, expected), None) is None
+    """Whether outcome, length, seen, position ids, readable sets and contents are as specified."""
+    is_decided_right = next(_policy_fields(record, expected), None) is None
+    return is_decided_right and has_right_contents(record, expected)
+
+
+def has_right_contents(record: StepRecord, expected: Expected) -> bool:
+    """Whether the tokens held after the step, and their position ids, are those specified."""
+    return held_of(record) == expected.live
+
+
+def held_of(record: StepRecord) -> tuple[tuple[int, int], ...]:
+    """(token index, position id) of each token that the ledger counts as held, in token order.
+
+    That is what was decided, in whatever slots. Whose row is really there is the mechanism's part,
+    and a row that stands for no token is counted by the length.
+    """
+    ledger = record.ledger
+    tokens, position_ids = (a[: ledger.length] for a in (ledger.token_index, ledger.position_id))
+    is_token = tokens != ABSENT
+    pairs = zip(tokens[is_token].tolist(), position_ids[is_token].tolist(), strict=True)
+    return tuple(sorted(pairs))
 
 
 def first_difference(
@@ -72,27 +121,34 @@ def first_difference(
     """
     for field in _decided_fields(step):
         return Difference(None, None, field)
-    if not step.record.layers:
-        return None
-    reference = detail()
-    if reference is None:
-        return None
-    for layer in range(len(step.record.layers)):
-        for difference in _LayerFields(step, layer, reference).differing():
-            return difference
-    if logits_differ:
-        return Difference(None, None, "logits")
-    return _unused_difference(step.record)
-
-
-def _unused_difference(record: StepRecord) -> Difference | None:
-    """A row read that is not what the view names, though no query made anything of it."""
-    for number, layer in enumerate(record.layers):
-        if (layer.row_token == ABSENT).any() or (
-            layer.row_token != layer.plan.view_token_index
-        ).any():
-            return Difference(number, None, "keys")
+    for difference in _computed_fields(step, detail, logits_differ=logits_differ):
+        return difference
+    if not has_right_contents(step.record, step.expected):
+        return Difference(None, None, "contents")
     return None
+
+
+def _computed_fields(
+    step: Step, detail: Callable[[], Detail | None], *, logits_differ: bool
+) -> Iterator[Difference]:
+    """What differs of what is computed: layer by layer, then the logits."""
+    reference = detail() if step.record.layers else None
+    if reference is None:
+        return
+    for layer in range(len(step.record.layers)):
+        yield from _LayerFields(step, layer, reference).differing()
+    if logits_differ:
+        yield Difference(None, None, "logits")
+    yield from _unused_differences(step.record, step.expected)
+
+
+def _unused_differences(record: StepRecord, expected: Expected) -> Iterator[Difference]:
+    """Rows read that are not what the view names, though no query made anything of them."""
+    n_without = expected.n_loose + expected.n_pads
+    for number, layer in enumerate(record.layers):
+        is_other = layer.row_token != layer.plan.view_token_index
+        if is_other.any() or int((layer.row_token == ABSENT).sum()) != n_without:
+            yield Difference(number, None, "keys")
 
 
 def _policy_fields(record: StepRecord, expected: Expected) -> Iterator[str]:
@@ -171,14 +227,31 @@ class _LayerFields:
         if (columns == ABSENT).any():
             yield Difference(self._layer, None, "keys")
             return
+        yield from self._off(self._row_gaps(columns))
+        if not self._is_visible_right():
+            yield Difference(self._layer, None, "visible")
+        yield from self._off(self._score_gaps(columns))
+        yield from self._off(self._result_gaps())
+
+    def gaps(self) -> Iterator[FieldGap]:
+        """Each tensor, whether it differs or not."""
+        columns = self._columns()
+        self._tokens, columns = self._tokens[columns != ABSENT], columns[columns != ABSENT]
+        if len(columns) and len(self._readable) == self._step.n_compared:
+            yield from self._row_gaps(columns)
+            yield from self._score_gaps(columns)
+        yield from self._result_gaps()
+
+    def _row_gaps(self, columns: IntArray) -> Iterator[FieldGap]:
         key_rows = self._tokens - self._reference.start
         read = rows_as_read(self._step.records, self._step.record.step, self._layer)
         stored, values = self._run.stored_keys[self._layer], self._run.values[self._layer]
-        yield from self._rows_of_heads("keys", read[0][:, columns], stored, key_rows)
-        yield from self._rows_of_heads("values", read[1][:, columns], values, key_rows)
-        yield from self._heads("rotated_keys", *self._used_keys(read[0], columns, key_rows))
-        if not self._is_visible_right():
-            yield Difference(self._layer, None, "visible")
+        yield self._rows_of_heads("keys", read[0][:, columns], stored, key_rows)
+        yield self._rows_of_heads("values", read[1][:, columns], values, key_rows)
+        yield self._heads("rotated_keys", *self._used_keys(read[0], columns, key_rows))
+
+    def _score_gaps(self, columns: IntArray) -> Iterator[FieldGap]:
+        key_rows = self._tokens - self._reference.start
         is_readable = self._is_readable()
         record, detail = self._record, self._detail
         for name, used, right in (
@@ -186,15 +259,18 @@ class _LayerFields:
             ("weights", record.weights, detail.weights),
         ):
             mine = np.where(is_readable, used[:, self._new][:, :, columns], 0)
-            yield from self._heads(
+            yield self._heads(
                 name, mine, np.where(is_readable, right[:, self._rows][:, :, key_rows], 0)
             )
+
+    def _result_gaps(self) -> Iterator[FieldGap]:
+        record, detail = self._record, self._detail
         for name, used, right in (
             ("output", record.output, detail.output),
             ("residual", record.residual, detail.residual),
         ):
-            for off in self._heads(name, used[self._new][None], right[self._rows][None]):
-                yield Difference(off.layer, None, name, off.error, off.band)
+            compared = self._heads(name, used[self._new][None], right[self._rows][None])
+            yield FieldGap(name, compared.off_by, compared.bands, has_heads=False)
 
     def _columns(self) -> IntArray:
         """For each expected token the column of the view that is said to hold it."""
@@ -235,25 +311,27 @@ class _LayerFields:
 
     def _rows_of_heads(
         self, name: str, used: FloatArray, reference: FloatArray, key_rows: IntArray
-    ) -> Iterator[Difference]:
-        """The same for rows [Hkv, n, D] against the reference's [Hkv, N, D], as the judge does."""
+    ) -> FieldGap:
+        """Rows [Hkv, n, D] against the reference's [Hkv, N, D], as the judge does."""
         bands = row_bands(self._step.dtype, reference)[key_rows]
-        yield from self._first_head(name, gap(used, reference[:, key_rows]), bands[:, None])
+        return FieldGap(name, gap(used, reference[:, key_rows]), bands[:, None])
 
-    def _heads(self, name: str, used: FloatArray, right: FloatArray) -> Iterator[Difference]:
-        """The field with its first differing head, if one differs; heads are the first axis."""
+    def _heads(self, name: str, used: FloatArray, right: FloatArray) -> FieldGap:
+        """A tensor against the reference's; heads are the first axis."""
         band = np.array(field_band(self._step.dtype, right))
-        yield from self._first_head(name, gap(used, right), band)
+        return FieldGap(name, gap(used, right), band)
 
-    def _first_head(self, name: str, off_by: FloatArray, bands: FloatArray) -> Iterator[Difference]:
-        """The field with its first head that is off, if one is; heads are the first axis."""
-        is_off = ~(off_by <= bands)
-        is_off_head = is_off.reshape(len(is_off), -1).any(axis=1)
-        if not is_off_head.any():
-            return
-        head = int(np.argmax(is_off_head))
-        error, band = _largest(off_by[head], np.broadcast_to(bands, off_by.shape[1:]))
-        yield Difference(self._layer, head, name, error, band)
+    def _off(self, gaps: Iterable[FieldGap]) -> Iterator[Difference]:
+        """Each field that has a head that is off, with the first of them."""
+        for found in gaps:
+            off_by, bands = found.off_by, found.bands
+            is_off = ~(off_by <= bands)
+            is_off_head = is_off.reshape(len(is_off), -1).any(axis=1)
+            if is_off_head.any():
+                head = int(np.argmax(is_off_head))
+                error, band = _largest(off_by[head], np.broadcast_to(bands, off_by.shape[1:]))
+                where = head if found.has_heads else None
+                yield Difference(self._layer, where, found.field, error, band)
 
 
 def _largest(off_by: FloatArray, bands: FloatArray) -> tuple[float, float]:

@@ -3,7 +3,8 @@
 One forward of the reference over a text judges every step that read it. Verdicts come in step
 order; each call of `update` runs the forwards anew, so ask in batches while a run is playing.
 
-- policy: the policy oracle's answer against outcome, length, seen, position ids, readable sets.
+- policy: the policy oracle's answer against outcome, length, seen, position ids, readable sets,
+  and against the tokens that the ledger keeps at the end of the step.
 - logits: the reference fed with what the policy oracle demands, against the engine's logits.
 - mechanism: the reference fed with what the engine planned, against its logits and rows.
 """
@@ -21,6 +22,7 @@ from core.compare import (
     Step,
     agrees_with_policy,
     first_difference,
+    has_right_contents,
     record_before,
 )
 from core.forwards import Forwards
@@ -47,8 +49,8 @@ from core.verdict import LogitsVerdict, OffRows, Standing, StepVerdict
 
 _NOISE_FACTOR = 4.0
 """Logits are never wrong below this many times the error of a torch forward without a cache (seen
-without a fault: up to 2.6 times in float32, 1.5 in bfloat16, 2.4 in float16), nor below the floor
-of `core.tolerance.wrong_floor`."""
+without a fault: up to 5.3 times in float64, 4.0 in float32, 3.5 in bfloat16, 2.4 in float16, so it
+does not suffice alone), nor below the floor of `core.tolerance.wrong_floor`."""
 
 
 _WIDE = 512
@@ -164,6 +166,20 @@ class Judge:
         )
         return [self._verdict(case, runs, noise) for case in cases]
 
+    def detail(self, step: int) -> Detail | None:
+        """The reference's own values for the new tokens of a step that was judged.
+
+        A forward by itself, so ask where it is looked at. None: there is nothing to compare with.
+        """
+        record, expected = self._trace.records[step], self.verdicts[step].expected
+        case = _Case(record, expected, None)
+        place = case.right_place
+        if place is None:
+            return None
+        right = Forwards(self._reference, self._right_passage, [place])
+        records = self._trace.records[: step + 1]
+        return _detail(case, Step(records, expected, self._trace.spec.number_kind), right)
+
     # Before the forwards
 
     def _right_passage(self, number: int) -> Passage:
@@ -264,7 +280,8 @@ class Judge:
         self, case: _Case, runs: _Round, noise: dict[tuple[int, int], float]
     ) -> StepVerdict:
         logits = self._logits_verdict(case, runs.right, noise)
-        policy = "right" if agrees_with_policy(case.record, case.expected) else "wrong"
+        agrees = agrees_with_policy(case.record, case.expected)
+        policy = "right" if agrees else "wrong"
         mechanism = "right" if self._kept_its_plan(case, runs.own) else "wrong"
         is_off = logits is not None and logits.standing == "wrong"
         difference = None
@@ -276,7 +293,9 @@ class Judge:
             )
         number = case.record.step
         before = record_before(self._trace.records, number)
-        stages = stages_of(case.record, before, case.expected, runs.layer_errors.get(number))
+        contents = agrees or has_right_contents(case.record, case.expected)
+        errors = runs.layer_errors.get(number)
+        stages = stages_of(case.record, before, case.expected, errors, contents=contents)
         off_rows = runs.off_rows[number]
         return StepVerdict(
             number, case.expected, policy, mechanism, logits, difference, stages, off_rows

@@ -5,7 +5,6 @@ A lesson is a folder `resources/lessons/<fault id>`: `lesson.md` (a TOML head be
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,12 +122,14 @@ class Topic:
         title: what it is, in one line.
         seam: the decision that it takes wrongly.
         lesson: None: there is none.
+        trouble: why there is one that cannot be read; None: there is no such.
     """
 
     fault: str
     title: str
     seam: str
     lesson: Lesson | None
+    trouble: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,6 +248,8 @@ _HEAD_TYPES = {"id": str, "level": int, "minutes": int, "seam": str}
 
 
 def _head(name: str, text: str) -> tuple[str, int, int, str]:
+    import tomllib  # here, since links are followed and made without reading a lesson
+
     try:
         head = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -7,7 +7,7 @@ step by step, and without, under the same policy, which says what the text shoul
 import gc
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median_low
 
@@ -15,74 +15,19 @@ import torch
 
 from core.errors import CoreError
 from core.faults.catalog import find_faults
-from core.faults.fault import Fault
 from core.judge import Judge
-from core.matrix_prompts import Prompt, prompts_of
-from core.matrix_runs import POLICIES, spec_of
+from core.matrix_cell import Cell, Prompt, Task
+from core.matrix_prompts import prompts_of
+from core.matrix_runs import POLICIES, broken_spec, right_spec
 from core.model.loading import LoadedModel, load_model
 from core.record import StepRecord
 from core.session import Session
-from core.spec import FaultUse, RunSpec
+from core.spec import RunSpec
 from core.trace import Trace
 
 _MOST_ROWS = 2048
 """A run that holds more is stopped: a fault can double what is held in every step."""
 DEFAULT_MODELS = ("learned", "tiny-rope", "tiny-alibi")
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A cell to be measured.
-
-    Attributes:
-        fault: id.
-        model: model name.
-        policy: one of `core.matrix_runs.POLICIES`.
-        n_prompts: how many prompts.
-        seed: of the prompts.
-    """
-
-    fault: str
-    model: str
-    policy: str
-    n_prompts: int
-    seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What was measured.
-
-    Attributes:
-        fault: id.
-        model: model name.
-        scheme: its position scheme.
-        policy: the policy.
-        why_not: why there is no such run, in a line; None: there is.
-        n_runs: prompts that were run.
-        n_shown: runs with any verdict wrong.
-        first_wrong_step: the first step with any verdict wrong, the median of the runs that show
-            one; None: none does.
-        first_wrong_logits: likewise of wrong logits.
-        largest_error: the largest logit error of all runs; "nan" where logits are not finite.
-        n_same_text: runs whose tokens are all those of the right run.
-        n_questions: story questions that the right run answered, rightly or not.
-        n_wrong_answers: those of them that were answered otherwise, or not at all.
-    """
-
-    fault: str
-    model: str
-    scheme: str
-    policy: str
-    why_not: str | None = None
-    n_runs: int = 0
-    n_shown: int = 0
-    first_wrong_step: int | None = None
-    first_wrong_logits: int | None = None
-    largest_error: float = 0.0
-    n_same_text: int = 0
-    n_questions: int = 0
-    n_wrong_answers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,22 +79,26 @@ def tasks_of(
     ]
 
 
+def prompts_for(task: Task) -> tuple[Prompt, ...]:
+    """The prompts of a cell: all cells of a model have the same."""
+    return _prompts(task.model, task.n_prompts, task.seed)
+
+
 def measured(task: Task) -> Cell:
     """Measure a cell."""
     loaded = _loaded(task.model)
-    fault = _fault(task.fault)
     scheme = loaded.config.scheme
     runs: list[_Measured] = []
-    for prompt in _prompts(task.model, task.n_prompts, task.seed):
+    for prompt in prompts_for(task):
         try:
-            spec = spec_of(fault.shows_in, loaded, task.policy, prompt)
-            runs.append(_measure(task, loaded, spec, prompt))
+            runs.append(_measure(task, loaded, prompt))
         except CoreError as error:
             return Cell(task.fault, task.model, scheme, task.policy, why_not=str(error))
     gc.collect()  # engines refer to themselves, and their arrays would stay for long
     steps = [run.first_wrong_step for run in runs if run.first_wrong_step is not None]
     logits = [run.first_wrong_logits for run in runs if run.first_wrong_logits is not None]
     answers = [run.is_wrong_answer for run in runs if run.is_wrong_answer is not None]
+    first_wrong_step = median_low(steps) if steps else None
     return Cell(
         fault=task.fault,
         model=task.model,
@@ -157,24 +106,19 @@ def measured(task: Task) -> Cell:
         policy=task.policy,
         n_runs=len(runs),
         n_shown=len(steps),
-        first_wrong_step=median_low(steps) if steps else None,
+        first_wrong_step=first_wrong_step,
         first_wrong_logits=median_low(logits) if logits else None,
         largest_error=_largest([run.largest_error for run in runs]),
         n_same_text=sum(run.is_same_text for run in runs),
         n_questions=len(answers),
         n_wrong_answers=sum(answers),
+        prompt=[run.first_wrong_step for run in runs].index(first_wrong_step),
     )
 
 
-def broken_spec(task: Task, prompt: Prompt, loaded: LoadedModel) -> RunSpec:
-    """The run of a cell with a prompt: what a person opens to see it."""
-    spec = spec_of(_fault(task.fault).shows_in, loaded, task.policy, prompt)
-    return _with_fault(spec, task.fault)
-
-
-def _measure(task: Task, loaded: LoadedModel, spec: RunSpec, prompt: Prompt) -> _Measured:
-    right = _right_run(spec, prompt)
-    trace = _run_within_bounds(Session(_with_fault(spec, task.fault), loaded))
+def _measure(task: Task, loaded: LoadedModel, prompt: Prompt) -> _Measured:
+    right = _right_run(right_spec(task, prompt), prompt)
+    trace = _run_within_bounds(Session(broken_spec(task, prompt), loaded))
     verdicts = Judge(trace, loaded).update()
     errors = [verdict.logits.max_abs_error for verdict in verdicts if verdict.logits]
     wrong = [verdict.step for verdict in verdicts if verdict.is_wrong]
@@ -222,18 +166,9 @@ def _tokens(records: Sequence[StepRecord]) -> tuple[int | None, ...]:
     return tuple(record.next_token for record in records)
 
 
-def _with_fault(spec: RunSpec, fault: str) -> RunSpec:
-    return replace(spec, faults=(FaultUse(fault),))
-
-
 def _largest(errors: Sequence[float]) -> float:
     """The largest; NaN where one is none."""
     return max(errors, key=lambda error: (math.isnan(error), error), default=0.0)
-
-
-def _fault(name: str) -> Fault:
-    """The fault whose scenario is run: of a combination, the first."""
-    return find_faults(name)[0]
 
 
 @lru_cache(maxsize=8)

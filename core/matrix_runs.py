@@ -1,13 +1,24 @@
-"""From the scenario of a fault to a run of it under any policy, with any prompt."""
+"""From the scenario of a fault to a run of it under any policy, with any prompt.
+
+Imports no torch: the window makes the run that a cell stands for.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.faults.fault import Scenario
-from core.matrix_prompts import Prompt
-from core.model.loading import LoadedModel
-from core.spec import Decode, NewPrompt, Probe, Request, Rollback, RunSpec, Verify
+from core.faults.catalog import find_faults
+from core.matrix_cell import Cell, Prompt, Task
+from core.spec import (
+    Decode,
+    FaultUse,
+    NewPrompt,
+    Probe,
+    Request,
+    Rollback,
+    RunSpec,
+    Verify,
+)
 
 POLICIES = ("refuse", "window", "reprefill", "sinks", "ranks")
 """Under "ranks" there are sinks, and the kept tokens are numbered anew."""
@@ -16,17 +27,29 @@ N_MORE = 12
 _N_SINKS = 2
 
 
-def spec_of(scenario: Scenario, loaded: LoadedModel, policy: str, prompt: Prompt) -> RunSpec:
-    """The run without a fault.
-
-    Under its own policy it is the scenario with another prompt. Under another one, rows leave from
-    the second decode step on, or, where none may, there is room for all.
+def broken_spec(of: Task | Cell, prompt: Prompt) -> RunSpec:
+    """The run of a cell with a prompt: what is measured, and what a person opens to see it.
 
     Raises:
         SpecError: the scenario's requests do not go with the policy.
+        FaultError: an unknown fault.
     """
-    shown = scenario.spec(lambda _: prompt.token_ids)
-    changes = _policy_settings(shown, policy)
+    return replace(right_spec(of, prompt), faults=(FaultUse(of.fault),))
+
+
+def right_spec(of: Task | Cell, prompt: Prompt) -> RunSpec:
+    """The same without the fault.
+
+    Under its own policy it is the scenario of the fault (of a combination, the first one's) with
+    another prompt. Under another one, rows leave from the second decode step on, or, where none
+    may, there is room for all.
+
+    Raises:
+        SpecError: the scenario's requests do not go with the policy.
+        FaultError: an unknown fault.
+    """
+    shown = find_faults(of.fault)[0].shows_in.spec(lambda _: prompt.token_ids)
+    changes = _policy_settings(shown, of.policy)
     n_steps = len(shown.all_requests) - 1
     is_own = changes["policy"] == shown.policy
     n_more = N_MORE if not is_own or _may_be_longer(shown) else 0
@@ -37,16 +60,12 @@ def spec_of(scenario: Scenario, loaded: LoadedModel, policy: str, prompt: Prompt
     requests = _requests(shown, prompt, n_more)
     return replace(
         shown,
-        model=_model_name(loaded),
+        model=of.model,
         steps=shown.steps + n_more if requests is None else shown.steps,
         requests=requests,
         force_ids=_forced(shown, prompt),
         **changes,
     )
-
-
-def _model_name(loaded: LoadedModel) -> str:
-    return loaded.config.name
 
 
 def _policy_settings(shown: RunSpec, policy: str) -> dict[str, Any]:

@@ -6,15 +6,19 @@ from functools import cache
 
 import torch
 
+from core.engine.dead_rows import DeadRows, LeftAlone, Poisoned
 from core.engine.engine import Engine, LayerSeams
 from core.engine.forward import Model
 from core.engine.policies import ByRank, Kept, Numbering, Policy, Refuse, Reprefill, Window
 from core.engine.recorder import Recorder, Witness
+from core.engine.rehearsal import Nobody, Rehearsal
 from core.engine.rows import RowStore
 from core.engine.sampling import Greedy, Sampled, Sampling
 from core.engine.seams import Seams
 from core.errors import SpecError
 from core.faults.activation import activate
+from core.faults.guard import blaming
+from core.faults.known import BUILT_IN, KnownFaults
 from core.model.config import ModelConfig
 from core.model.devices import resolve_device, resolve_dtype
 from core.model.loading import LoadedModel
@@ -38,6 +42,7 @@ class Session:
     Attributes:
         loaded: the model as it was loaded.
         trace: what happened so far.
+        own: where the functions of faults from files stand.
     """
 
     def __init__(
@@ -46,15 +51,17 @@ class Session:
         loaded: LoadedModel,
         make_witness: Callable[[RowStore], Witness] = Recorder,
         adapt: Callable[[Seams], Seams] | None = None,
+        known: KnownFaults = BUILT_IN,
     ) -> None:
         """Make the engine of a spec, watched by a recorder or another witness.
 
-        Every table of seams is first given to `adapt`, whose answer the engine asks.
+        Every table of seams is first given to `adapt`, whose answer the engine asks. The faults of
+        the spec are looked up in `known`.
 
         Raises:
             SpecError: a setting that does not fit the model.
             DeviceError: a device or number type that is not there.
-            FaultError: faults that cannot be combined.
+            FaultError: faults that cannot be combined, or one whose file is not loaded.
         """
         _check_fits(spec, loaded.config)
         self.loaded = loaded
@@ -63,20 +70,39 @@ class Session:
         make_script = Script if spec.n_sequences == 1 else BeamScript
         self._script = make_script(spec, loaded.config)
         self.trace.end = self._script.end
-        self._engines = _engines(spec, loaded, make_witness, adapt)
+        self._known = known
+        self.own = tuple(fault.where for fault in known.own_of(spec.faults))
+        with blaming(self.own):
+            self._engines = _engines(spec, loaded, make_witness, adapt, known)
         self._dtype = self._engines[0].dtype
 
     def advance(self) -> StepRecord | None:
-        """The next step's record; None when the run is over (`trace.end` says why)."""
+        """The next step's record; None when the run is over (`trace.end` says why).
+
+        Raises:
+            FaultError: a fault from a file fails, or answers what cannot be used.
+        """
         trace = self.trace
         request = self._script.next_request(len(trace.records), self._dtype)
         if request is None:
             return None
-        record = self._engines[self._script.which].step(request, len(trace.records))
+        with blaming(self.own):
+            record = self._engines[self._script.which].step(request, len(trace.records))
         self._script.done(record)
         trace.records.append(record)
         trace.end = self._script.end
         return record
+
+    def rehearsal(self) -> Rehearsal | None:
+        """The next step, to be tried out on copies of the torch state; None: the run is over.
+
+        What is tried out leaves no trace here.
+        """
+        number = len(self.trace.records)
+        request = self._script.next_request(number, self._dtype)
+        if request is None:
+            return None
+        return Rehearsal(self._engines[self._script.which].copied(Nobody()), request, number)
 
     def run(self) -> Trace:
         """The trace, once the run is over."""
@@ -121,7 +147,7 @@ class Session:
         spec = replace(spec, faults=spec.faults + uses)
         if token is not None:
             spec = replace(spec, force_ids=self._force_ids_with(step, token))
-        child = Session(spec, self.loaded)
+        child = Session(spec, self.loaded, known=self._known)
         while len(child.trace.records) < step and child.advance() is not None:
             pass
         return child
@@ -146,9 +172,12 @@ def _engines(
     loaded: LoadedModel,
     make_witness: Callable[[RowStore], Witness],
     adapt: Callable[[Seams], Seams] | None,
+    known: KnownFaults,
 ) -> tuple[Engine, ...]:
     """One a sequence."""
-    engines = tuple(_engine(spec, loaded, make_witness, adapt) for _ in range(spec.n_sequences))
+    engines = tuple(
+        _engine(spec, loaded, make_witness, adapt, known) for _ in range(spec.n_sequences)
+    )
     for which, engine in enumerate(engines):
         engine.which, engine.beams = which, engines
     return engines
@@ -159,6 +188,7 @@ def _engine(
     loaded: LoadedModel,
     make_witness: Callable[[RowStore], Witness],
     adapt: Callable[[Seams], Seams] | None,
+    known: KnownFaults,
 ) -> Engine:
     device = resolve_device(spec.device)
     weights = loaded.weights.to(resolve_dtype(spec.dtype, device), device)
@@ -168,7 +198,8 @@ def _engine(
         numbering = ByRank(spec.capacity, spec.sinks)
     policy = _POLICIES[spec.policy](spec)
     n_rows = spec.capacity + (spec.longest_append if policy.evicts_at_commit else 0)
-    seams_at = _adapted(activate(spec.faults, config.n_layers).tables(), adapt)
+    dead: DeadRows = Poisoned() if spec.poison else LeftAlone()
+    seams_at = _adapted(activate(spec.faults, config.n_layers, known).tables(), adapt)
     store = RowStore.allocate(
         config.n_layers,
         config.n_kv_heads,
@@ -177,6 +208,7 @@ def _engine(
         weights.embedding,
         seams_at(0)[0].allocate,
         spec.first_rows if spec.growable else None,
+        dead,
     )
     return Engine(
         model=Model.of(weights, is_quantised=spec.kv_dtype is not None),

@@ -93,6 +93,19 @@ Request = Prefill | Decode | Verify | Rollback | Reorder | NewPrompt | Probe
 
 
 @dataclass(frozen=True, slots=True)
+class FaultFile:
+    """A file of one's own in which a fault stands. It is named here, and never run from here.
+
+    Attributes:
+        name: its name, without its folder.
+        digest: SHA-256 of its bytes, in hexadecimal.
+    """
+
+    name: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class FaultUse:
     """A fault switched on: from and to which step (both included), in which layers.
 
@@ -101,12 +114,14 @@ class FaultUse:
         first_step: first step in which it acts.
         last_step: last step in which it acts; None: to the end.
         layers: layers in which it acts; None: all.
+        file: the file that it comes from; None: it is one of the program's.
     """
 
     id: str
     first_step: int = 0
     last_step: int | None = None
     layers: tuple[int, ...] | None = None
+    file: FaultFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +147,8 @@ class RunSpec:
         dtype: number type of weights and cache.
         kv_dtype: "int8": keys and values are kept with 255 steps a row; None: as computed.
         growable: start with a small buffer and double it whenever a row past its end is needed.
+        poison: fill rows that hold nothing that counts (never written, evicted, taken back,
+            forgotten), so that reading one shows in the logits. A right run stays the same.
         n_sequences: beams that read the same prompt and go on from its best tokens. More than one
             take a prefill, decodes and reorders only, under the policy refuse.
         requests: the whole list of requests; None: prefill the prompt, then decode.
@@ -155,6 +172,7 @@ class RunSpec:
     dtype: DTypeName = "float32"
     kv_dtype: KvDTypeName | None = None
     growable: bool = False
+    poison: bool = False
     n_sequences: int = 1
     requests: tuple[Request, ...] | None = None
 
@@ -226,7 +244,7 @@ def _check_kinds(spec: RunSpec) -> None:
         value: object = getattr(spec, name)
         if not isinstance(value, str):
             raise SpecError(f"{name} is {value!r}; it must be a name", field=name)
-    for name in ("reassign_positions", "growable"):
+    for name in ("reassign_positions", "growable", "poison"):
         value = getattr(spec, name)
         if not isinstance(value, bool):
             raise SpecError(f"{name} is {value!r}; it must be true or false", field=name)

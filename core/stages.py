@@ -37,8 +37,11 @@ class PlacedStep:
 
     @property
     def n_new(self) -> int:
-        """New tokens that were computed: the last rows of the step's tensors."""
-        return len(self.record.token_ids) - self.record.n_skipped
+        """New tokens that were computed and have a row: the last rows of the step's tensors.
+
+        A token that should have fallen out before it was computed has none.
+        """
+        return min(len(self.record.token_ids) - self.record.n_skipped, self.row + 1)
 
     @property
     def first_row(self) -> int:
@@ -47,7 +50,12 @@ class PlacedStep:
 
 
 def stages_of(
-    record: StepRecord, before: StepRecord | None, expected: Expected, layers: LayerErrors | None
+    record: StepRecord,
+    before: StepRecord | None,
+    expected: Expected,
+    layers: LayerErrors | None,
+    *,
+    contents: bool,
 ) -> Stages:
     """What the oracles say of each stage of a step.
 
@@ -56,6 +64,7 @@ def stages_of(
         before: the step before it.
         expected: what the specification says of it.
         layers: how far its residuals are from the reference's.
+        contents: whether what it leaves behind is as specified.
     """
     is_planned = record.is_computed and isinstance(expected.outcome, Ok)
     return Stages(
@@ -69,6 +78,7 @@ def stages_of(
         mask=_is_mask_right(record, expected) if is_planned else None,
         layer_errors=None if layers is None else layers.errors,
         layer_bands=None if layers is None else layers.bands,
+        contents=contents,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.arrays import ABSENT, BoolArray, FloatArray, IntArray, frozen
+from core.arrays import ABSENT, BoolArray, FloatArray, IntArray, distinct, frozen
 from core.model.config import ModelConfig
 from core.outcome import EndReason
 from core.packing import packed
@@ -103,7 +103,7 @@ def _sources(records: Sequence[StepRecord], record: LayerRecord, layer: int) -> 
     """The sources of what a layer read; None: nothing of it was ever written."""
     rows, versions = record.plan.read_rows, record.row_version
     is_written = versions != ABSENT
-    needed: list[int] = np.unique(versions[is_written]).tolist()
+    needed = distinct(versions[is_written])
     if not needed:
         return None
     firsts = tuple(records[version].layers[layer].first_read for version in needed)

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from core.arrays import FloatArray
-from core.compare import readable_of
+from core.compare import held_of, readable_of
 from core.outcome import Ok, PositionLimit, Refused
 from core.record import LayerRecord, StepRecord
 from core.tolerance import field_band, gap, logits_band
@@ -114,6 +114,10 @@ class _StepPair:
         if a.logits is not None and b.logits is not None:
             band = max(logits_band(self._dtype, x) for x in (a.logits, b.logits))
             yield from self._numbers(None, "logits", a.logits, b.logits, band=band)
+        for (name, left), (_, right) in zip(_held(a), _held(b), strict=True):
+            if left != right:
+                words = (f"{name} {words}" for words in _words(left, right))
+                yield TraceDifference(self._step, None, None, "contents", *words)
 
     def _layer(self, layer: int, a: LayerRecord, b: LayerRecord) -> Iterator[TraceDifference]:
         read_a = rows_as_read(self._a.records, self._step, layer)
@@ -170,6 +174,13 @@ def _decided(record: StepRecord) -> Iterator[tuple[str, object]]:
     yield "position_ids", record.position_ids
     yield "slots", tuple(record.slots.tolist())
     yield "readable", readable_of(record)
+
+
+def _held(record: StepRecord) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The tokens held after the step, and the position ids of the same."""
+    held = held_of(record)
+    yield "tokens", tuple(token for token, _ in held)
+    yield "position ids", tuple(number for _, number in held)
 
 
 def _visible(layer: LayerRecord) -> tuple[tuple[int, ...], ...]:

@@ -72,6 +72,8 @@ def read_container(path: Path) -> tuple[str, dict[str, np.ndarray]]:
 
 
 def _contents(path: Path) -> tuple[str, str | None, dict[str, np.ndarray]]:
+    if path.is_dir():
+        raise TraceError("is a folder; give a .kvtrace that was saved before")
     if not path.is_file():
         raise TraceError("there is no such file; give a .kvtrace that was saved before")
     with cast("AbstractContextManager[_Opened]", safe_open(path, framework="numpy")) as file:

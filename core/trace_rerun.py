@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from core.faults.known import BUILT_IN, KnownFaults
 from core.model.loading import LoadedModel, load_model, model_names
 from core.record import StepRecord
 from core.session import Session
@@ -45,8 +46,10 @@ def model_of(opened: OpenedTrace) -> LoadedModel:
     return load_model(model.name if model.name in model_names() else model.path or model.name)
 
 
-def rerun(opened: OpenedTrace, loaded: LoadedModel) -> Rerun:
+def rerun(opened: OpenedTrace, loaded: LoadedModel, known: KnownFaults = BUILT_IN) -> Rerun:
     """Make the run of a trace file again, as many steps as were recorded.
+
+    Its faults are looked up in `known`; nothing is loaded.
 
     Raises:
         CoreError: the spec cannot be run here.
@@ -54,7 +57,8 @@ def rerun(opened: OpenedTrace, loaded: LoadedModel) -> Rerun:
     recorded = opened.recorded
     n_recorded = len(recorded.digests)
     # No more steps than were recorded, whatever the file asks for.
-    session = Session(replace(opened.spec, steps=min(opened.spec.steps, n_recorded)), loaded)
+    spec = replace(opened.spec, steps=min(opened.spec.steps, n_recorded))
+    session = Session(spec, loaded, known=known)
     while len(session.trace.records) < n_recorded and session.advance() is not None:
         pass
     trace = replace(session.trace, spec=opened.spec, end=recorded.end)

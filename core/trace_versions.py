@@ -3,7 +3,6 @@
 import platform
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 _CPU_INFO = Path("/proc/cpuinfo")
@@ -43,6 +42,8 @@ def versions_here(device: str) -> Versions:
 
 
 def _version(distribution: str) -> str:
+    from importlib import metadata  # here, since a file is read without it
+
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

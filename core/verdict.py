@@ -27,8 +27,14 @@ FIELDS = (
     "output",
     "residual",
     "logits",
+    "contents",
 )
-"""In the order in which a step uses them: the first six once, then layer by layer, then logits."""
+"""In the order in which a step uses them: the first six once, then layer by layer, then logits.
+
+`contents` is what is held once the step is over: which tokens, and at which position ids. That is
+decided at commit, when the logits are there, and so it comes last: a step that is wrong elsewhere
+too names that, and one that only leaves the wrong tokens behind names this.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,8 @@ class Stages:
             the last layer of the last token, whose logits are the only ones. NaN where not finite.
             None: there is nothing to compare with.
         layer_bands: [L] error up to which each counts as equal.
+        contents: whether the tokens held after the step, and their position ids, are as
+            specified. None: read from a file that does not have it.
     """
 
     admission: bool
@@ -101,6 +109,7 @@ class Stages:
     mask: bool | None
     layer_errors: tuple[float, ...] | None
     layer_bands: tuple[float, ...] | None
+    contents: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +119,9 @@ class StepVerdict:
     Attributes:
         step: the step's number.
         expected: what the specification says should have happened.
-        policy: whether outcome, length, seen, position ids and readable sets are as expected.
+        policy: whether outcome, length, seen, position ids and readable sets are as expected, and
+            whether the ledger keeps the tokens that are to be held, at the position ids that they
+            are to have. Whether their rows are really there is the mechanism's part.
         mechanism: whether the engine did what it planned: logits as its own position ids and
             readable sets demand, and every row read the row of the token that it stands for.
         logits: None where nothing was computed, or where there is nothing to compare with.

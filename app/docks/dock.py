@@ -4,12 +4,13 @@ from typing import Any
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QDockWidget, QFrame, QMainWindow, QScrollArea, QWidget
 
 from app.docks.registry import DockSpec
 from app.docks.title_bar import TitleBar
 from app.settings_panel import SettingsPanel
 from app.theme import Theme
+from app.widgets.panel import CanvasPanel
 from core.readouts.run_view import RunView
 from core.selection import Selection
 
@@ -150,6 +151,13 @@ class ReadoutDock(Dock):
         self.visibilityChanged.connect(self._on_visibility)
 
     @property
+    def sentence_px(self) -> int:
+        """How high the sentence below what it shows is; 0 where it has none, or is not seen."""
+        content = self.content
+        is_said = isinstance(content, CanvasPanel) and self._is_seen
+        return content.sentence_px if is_said else 0
+
+    @property
     def content(self) -> Any:  # noqa: ANN401  (each view takes a readout of its own kind)
         """The widget that shows the readout."""
         island = self.widget()
@@ -224,12 +232,24 @@ class FormScroll(QScrollArea):
     def __init__(self, form: SettingsPanel) -> None:
         """Takes the form; what it complains about is scrolled to."""
         super().__init__()
+        self._form = form
         form.complained.connect(self._scroll_to)
+        form.rows_changed.connect(self.fit)
         self.setAccessibleName("Setup")
         self.setWidget(form)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    @Slot()
+    def fit(self) -> None:
+        """Take from the panels beside it what the rows of the form lack."""
+        window, dock = self.window(), self.parentWidget()
+        if not (isinstance(window, QMainWindow) and isinstance(dock, QDockWidget)):
+            return
+        missing_px = self._form.needed_px(self.viewport().width()) - self.viewport().height()
+        if missing_px > 0 and dock.isVisible() and not window.tabifiedDockWidgets(dock):
+            window.resizeDocks([dock], [dock.height() + missing_px], Qt.Orientation.Vertical)
 
     @Slot(QWidget)
     def _scroll_to(self, complaint: QWidget) -> None:

@@ -1,5 +1,6 @@
 """Attention of all heads in one atlas, and one head enlarged, keys exactly as read."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from app.widgets.token_words import query_name
 from app.widgets.weight_words import code_words, key_words, weight_tip
 from core.arrays import ABSENT
 from core.readouts.attention import AttentionReadout, HeadGrid
+from core.readouts.lazily import Lazily
 from core.selection import Selection
 
 TOP_PX, LEGEND_PX = 8, 24
@@ -95,8 +97,7 @@ class _AttentionCanvas(SlotCanvas):
         columns = self._columns_shown(readout)
         codes = self._codes_shown(readout, columns)
         rows.draw_codes(painter, codes, self._colours, theme)
-        names = [query_name(query.token_index, query.text) for query in readout.queries]
-        rows.draw_names(painter, names, theme)
+        rows.draw_names(painter, _names(readout), theme)
         rows.draw_now(painter, readout.n_now, theme)
         if self._has_numbers(readout):
             weights = np.where(columns >= 0, self._grid(readout).newest_weights[columns], 0.0)
@@ -181,9 +182,9 @@ class _AttentionCanvas(SlotCanvas):
         self, readout: AttentionReadout, columns: NDArray[np.int64]
     ) -> code_image.Codes:
         """[R, columns shown] codes; a column that no query read says only that."""
-        codes = self._grid(readout).codes[:, columns]
+        codes = self._grid(readout).codes_of(columns)
         if (columns < 0).any():
-            unread = readout.by_slot.codes[:, self._slots_shown()]
+            unread = readout.by_slot.codes_of(self._slots_shown())
             nothing = np.where(
                 unread == code_image.NEVER_WRITTEN, code_image.NEVER_WRITTEN, code_image.MASKED
             )
@@ -268,7 +269,7 @@ class _AttentionCanvas(SlotCanvas):
             return super().table()
         grid = self._grid(readout)
         names = tuple(key_words(key) for key in grid.columns)
-        rows = tuple(f"query {query_name(q.token_index, q.text)}" for q in readout.queries)
+        rows = tuple(f"query {name}" for name in _names(readout))
         title = f"Attention of layer {readout.layer}, head {readout.head}"
 
         def cell(row: int, column: int) -> str:
@@ -277,3 +278,9 @@ class _AttentionCanvas(SlotCanvas):
             return code_words(code, weight, is_read=grid.key(row, column).is_read)
 
         return TableData(title, names, rows, cell)
+
+
+def _names(readout: AttentionReadout) -> Sequence[str]:
+    """[R] of the queries; only those that are drawn are made."""
+    queries = readout.queries
+    return Lazily(len(queries), lambda row: query_name(queries[row].token_index, queries[row].text))

@@ -1,22 +1,24 @@
 """Slots × layers of the cache, with the numbers of each slot below."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QMouseEvent, QPainter, QPen
+from PySide6.QtGui import QMouseEvent, QPainter, QPen, QPixmap
 
 from app.theme import Theme
 from app.widgets import code_image, marks, slot_cells, slot_overview
+from app.widgets.cache_words import facts_of, tip_of
 from app.widgets.canvas import Hit
 from app.widgets.data_table import TableData
+from app.widgets.letters import letters
 from app.widgets.off_strips import GOOD_ROW_PX, MOST_ROW_PX, RowPlaces
 from app.widgets.slot_canvas import SlotCanvas
 from app.widgets.slot_numbers import LABEL_PX, LabelRow, NumberPainter, label_rows
 from app.widgets.slot_panel import SlotPanel
 from app.widgets.slot_ruler import SlotRuler
+from core.arrays import distinct
 from core.readouts.cache import CacheReadout
 from core.readouts.slot_labels import SlotLabel
 from core.readouts.slot_states import LayerRow, SlotState
@@ -45,6 +47,7 @@ class _CacheCanvas(SlotCanvas):
         super().__init__(theme, "Cache", labels + GOOD_ROW_PX, labels + MOST_ROW_PX + 2)
         self._colours = slot_cells.state_colours(theme)
         self._drags = False
+        self._legend: tuple[tuple[object, ...], QPixmap] | None = None
         self._known_rows: tuple[CacheReadout, SlotRuler, tuple[LabelRow, ...]] | None = None
 
     # Drawing
@@ -168,20 +171,38 @@ class _CacheCanvas(SlotCanvas):
         """Length and seen, then what the cells mean."""
         theme = self.theme
         left, width = ruler.side_left, ruler.side_px - theme.margin_px
-        top = float(TOP_PX - 2)
-        painter.setFont(theme.sans(px=theme.small_px + 1))
-        for text, is_wrong in _facts(readout):
-            place = QRectF(left, top, width, 200)
-            flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft
-            used = painter.boundingRect(place, flags, text)
+        top, font = float(TOP_PX - 2), theme.sans(px=theme.small_px + 1)
+        painter.setFont(font)
+        for text, is_wrong in facts_of(readout):
+            lines = letters(text, font, width)
             painter.setPen(theme.alarm if is_wrong else theme.text)
-            painter.drawText(used, flags, text)
-            top = used.bottom() + 1
+            painter.drawStaticText(QPointF(left, top), lines.layout)
+            top += lines.height + 1
         slots = self._slots_shown(ruler)
-        codes = np.unique([row.state[slots] for row in readout.rows]).tolist()
+        codes = distinct(np.array([row.state[slots] for row in readout.rows]))
         place = QRectF(left, top + 4, width, self.height() - top - 8)
         has_off = any(row.is_off[:, slots].any() for row in readout.rows)
-        slot_cells.draw_legend(painter, place, map(SlotState, codes), theme, has_off=has_off)
+        self._draw_legend(painter, place, tuple(codes), has_off=has_off)
+
+    def _draw_legend(
+        self, painter: QPainter, place: QRectF, codes: tuple[int, ...], *, has_off: bool
+    ) -> None:
+        """Most steps have the same states: the legend is kept as a picture."""
+        scale = self.devicePixelRatioF()
+        key = (codes, has_off, place.width(), place.height(), scale)
+        if place.height() < 1:
+            return
+        if self._legend is None or self._legend[0] != key:
+            kept = QPixmap(place.size().toSize() * scale)
+            kept.setDevicePixelRatio(scale)
+            kept.fill(self.theme.paper)
+            inner = QPainter(kept)
+            inside = QRectF(0, 0, place.width(), place.height())
+            states = map(SlotState, codes)
+            slot_cells.draw_legend(inner, inside, states, self.theme, has_off=has_off)
+            inner.end()
+            self._legend = (key, kept)
+        painter.drawPixmap(QPointF(round(place.left()), round(place.top())), self._legend[1])
 
     # What is where
 
@@ -206,7 +227,7 @@ class _CacheCanvas(SlotCanvas):
         off = [
             layer for layer, is_off in zip(row.layers, row.is_off[:, slot], strict=True) if is_off
         ]
-        return Hit("\n".join(_tip(label, SlotState(int(row.state[slot])), off)), selection)
+        return Hit("\n".join(tip_of(label, SlotState(int(row.state[slot])), off)), selection)
 
     def slot_of_token(self, token_index: int) -> int | None:
         slots = [] if self.readout is None else self.readout.labels.slots_of(token_index)
@@ -269,41 +290,8 @@ class _CacheCanvas(SlotCanvas):
         self.scroll_by(slot_overview.first_at(ruler, x) - ruler.first)
 
 
-def _facts(readout: CacheReadout) -> Iterator[tuple[str, bool]]:
-    for name, value, expected in (
-        ("length", readout.length, readout.expected_length),
-        ("seen", readout.seen, readout.expected_seen),
-    ):
-        of = f" of {readout.capacity}" if name == "length" else ""
-        is_wrong = expected is not None and expected != value
-        right = f", should be {expected}" if is_wrong else ""
-        yield f"{name} {value}{of}{right}", is_wrong
-    if readout.is_outcome_wrong or readout.outcome != "accepted":
-        yield readout.outcome.split(":")[0], readout.is_outcome_wrong
-    if readout.is_pending:
-        yield "verdict pending", False
-
-
 def _is_chosen(readout: CacheReadout, label: SlotLabel) -> bool:
     selection = readout.selection
     if selection.slot is not None:
         return label.slot == selection.slot
     return label.is_counted and label.token_index == selection.token_index
-
-
-def _tip(label: SlotLabel, state: SlotState, off: Sequence[int]) -> Iterator[str]:
-    yield f"slot {label.slot}" + ("" if label.row is None else f" · row {label.row}")
-    yield slot_cells.STATE_NAMES[state]
-    if label.token_index is not None:
-        yield f"token {label.token_index} ‘{label.text}’"
-    if label.position_id is not None:
-        yield f"position id {label.position_id}"
-    if label.is_position_wrong:
-        yield f"should be {label.expected_position_id}"
-    if off:
-        where = f"layer{'s' if len(off) > 1 else ''} {ranges(off)}"
-        yield f"its row is not the one that the reference computes for the token, in {where}"
-    is_foreign = label.claimed_token_index != label.token_index or label.is_position_foreign
-    if is_foreign and label.claimed_token_index is not None:
-        claim = f"token {label.claimed_token_index}, position id {label.claimed_position_id}"
-        yield f"the ledger claims {claim}"

@@ -57,7 +57,9 @@ class DiagnosisStrip(QWidget):
         self._take(None)
 
     def _take(self, readout: FirstDifferenceReadout | None) -> None:
-        self._readout = readout
+        before, self._readout = self._readout, readout
+        if _shown(before) == _shown(readout):
+            return  # what a click goes to may be another place: it is in the readout
         self.setAccessibleDescription(self.sentence)
         can_go = readout is not None and readout.target is not None
         account = () if readout is None else readout.account
@@ -152,6 +154,15 @@ class DiagnosisStrip(QWidget):
     def _go(self) -> None:
         if self._readout is not None and self._readout.target is not None:
             self.selected.emit(self._readout.target)
+
+
+def _shown(readout: FirstDifferenceReadout | None) -> tuple[object, ...] | None:
+    """All that is drawn or told of a readout: the same in most steps."""
+    if readout is None:
+        return None
+    is_there = readout.step == readout.selection.step
+    told = (readout.sentence, readout.difference, readout.mechanism, readout.account)
+    return (readout.state, is_there, readout.target is not None, *told)
 
 
 def _parts(readout: FirstDifferenceReadout) -> tuple[tuple[str, bool, bool], ...]:

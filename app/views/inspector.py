@@ -74,7 +74,8 @@ class InspectorView(QWidget):
         has_tensors = bool(readout.tensors)
         self._body.setVisible(has_tensors)
         self._blank.setVisible(not has_tensors)
-        self._blank.setText(readout.why_none)
+        if readout.why_none != self._blank.text():
+            self._blank.setText(readout.why_none)
         self.setAccessibleDescription(readout.sentence)
         self._tell_story()
         self._show_sheet()
@@ -235,6 +236,7 @@ class _ShapeList(QListWidget):
         self._theme = theme
         self._font = theme.mono(px=theme.small_px)
         self._metrics = QFontMetricsF(self._font)
+        self._entries: tuple[TensorEntry, ...] = ()
         self.setFont(self._font)
         self.setPalette(quiet_choice(theme))
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -246,9 +248,10 @@ class _ShapeList(QListWidget):
 
     def show_entries(self, entries: tuple[TensorEntry, ...]) -> None:
         """Show these; what is there already stays."""
-        texts = [f"{each.id:<{_NAME_LETTERS}}{list(each.shape)}" for each in entries]
-        if texts == [self.item(row).text() for row in range(self.count())]:
+        if entries == self._entries:
             return
+        self._entries = entries
+        texts = [f"{each.id:<{_NAME_LETTERS}}{list(each.shape)}" for each in entries]
         row_px = round(self._metrics.height()) + _ROW_PAD_PX
         while self.count() > len(texts):
             self.takeItem(self.count() - 1)
@@ -256,9 +259,10 @@ class _ShapeList(QListWidget):
             item = self.item(row)
             if item is None:
                 item = QListWidgetItem()
+                item.setSizeHint(QSize(0, row_px))
                 self.addItem(item)
-            item.setText(text)
-            item.setToolTip(f"{entry.id}: {entry.meaning}")
-            item.setSizeHint(QSize(0, row_px))
+            if text != item.text():
+                item.setText(text)
+                item.setToolTip(f"{entry.id}: {entry.meaning}")
         widest = max((self._metrics.horizontalAdvance(text) for text in texts), default=0)
         self.setFixedWidth(round(widest) + 2 * self._theme.margin_px)

@@ -25,11 +25,9 @@ class LessonChoices:
 
     Attributes:
         opened: titles of the parts that are open, by fault.
-        seam: the seam looked at; None: no single one.
     """
 
     opened: Mapping[str, frozenset[str]]
-    seam: str | None
 
 
 class LessonView(QWidget):
@@ -50,7 +48,6 @@ class LessonView(QWidget):
         self._theme = theme
         self._readout: LessonReadout | None = None
         self._opened: dict[str, set[str]] = {}
-        self._seam: str | None = None
         self._tabs = QTabBar()
         self._tabs.setExpanding(False)
         self._tabs.setAccessibleName("Lessons of the faults that are on")
@@ -85,19 +82,11 @@ class LessonView(QWidget):
     def choices(self) -> LessonChoices:
         """What was opened and looked at, for a view that takes this one's place."""
         opened = {fault: frozenset(titles) for fault, titles in self._opened.items()}
-        return LessonChoices(opened, self._seam)
+        return LessonChoices(opened)
 
     def choose(self, choices: LessonChoices) -> None:
         """Open and look at the same."""
         self._opened = {fault: set(titles) for fault, titles in choices.opened.items()}
-        self._seam = choices.seam
-
-    @Slot(str)
-    def look_at_seam(self, seam: str) -> None:
-        """Where no fault is on, the rule of this seam comes first."""
-        self._seam = seam
-        if self._readout is not None and not self._readout.topics:
-            self._show_tab(0)
 
     def show_pointed(self, selection: Selection | None) -> None:
         """Nothing here stands for a token, slot or layer."""
@@ -121,13 +110,12 @@ class LessonView(QWidget):
             self._fill(page, self._readout.topics[tab], self._readout.rules[tab])
         else:
             page.add_heading(RULES_TITLE, RULES_HINT)
-            rules = sorted(self._readout.rules, key=lambda rule: rule.seam != self._seam)
-            page.add_text("\n\n".join(map(_rule_words, rules)))
+            page.add_text("\n\n".join(map(_rule_words, self._readout.rules)))
         self._put(page)
 
     def _fill(self, page: LessonPage, topic: Topic, rule: Rule) -> None:
         if topic.lesson is None:
-            page.add_heading(topic.title, NO_LESSON)
+            page.add_heading(topic.title, topic.trouble or NO_LESSON)
             page.add_text(_rule_words(rule))
             return
         page.add_heading(topic.title, _about(topic.lesson))

@@ -1,12 +1,12 @@
 """Which rows each query saw, beside those that it should see, on the ruler of the cache."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtGui import QPainter, QPen, QPixmap
 
 from app.theme import Theme
 from app.widgets import causal_triangle, code_image, marks, mask_cells
@@ -29,6 +29,7 @@ _LEAST_ROW_PX, _MOST_ROW_PX = 3, 22
 _NAMES_FROM_PX = 11
 _MOST_CELLS = 700
 _NO_PLACE = -1
+_RIGHT = "right, or expected: rows that it should see"
 
 
 class MaskView(SlotPanel):
@@ -47,6 +48,7 @@ class _MaskCanvas(SlotCanvas):
         self._colours = mask_cells.colours(theme)
         self._places: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._is_odd: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+        self._rows: tuple[tuple[object, ...], QPixmap] | None = None
 
     def show_readout(self, readout: MaskReadout | None) -> None:
         """Keep it, with the place in the view of each slot."""
@@ -73,15 +75,35 @@ class _MaskCanvas(SlotCanvas):
     def _draw_pair(self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout) -> None:
         height = self._row_height(readout)
         rows = [QRectF(0, TOP_PX + n * height, ruler.gutter_px, height - 2) for n in range(2)]
-        causal_triangle.draw(painter, readout, rows, self.theme)
-        self._draw_row(painter, ruler, self._used(readout, ruler)[0], rows[0])
+        kinds = [self._used(readout, ruler)[0]]
         if readout.is_judged[0]:
-            self._draw_row(painter, ruler, self._expected(readout, ruler)[0], rows[1])
+            kinds.append(self._expected(readout, ruler)[0])
+        painter.drawPixmap(0, 0, self._kept_rows(ruler, kinds, rows))
+        causal_triangle.draw(painter, readout, rows, self.theme)
+        if readout.is_judged[0]:
             return
-        place = QRectF(ruler.start, rows[1].top(), ruler.end - ruler.start, height)
+        place = QRectF(ruler.start, rows[1].top(), ruler.end - ruler.start, rows[1].height())
         painter.setFont(self.theme.sans(px=self.theme.small_px))
         text = "verdict pending" if readout.is_pending else "not judged"
         marks.label(painter, place, text, self.theme.dim, Qt.AlignmentFlag.AlignLeft)
+
+    def _kept_rows(
+        self, ruler: SlotRuler, kinds: Sequence[Codes], rows: Sequence[QRectF]
+    ) -> QPixmap:
+        """The cells of rows on paper: kept, as they are the same in most steps of a decode."""
+        size, scale = self.size() * self.devicePixelRatioF(), self.devicePixelRatioF()
+        where = (ruler.gutter_px, ruler.column_px, ruler.n_shown, rows[0].height())
+        key = (size, scale, where, *(codes.tobytes() for codes in kinds))
+        if self._rows is None or self._rows[0] != key:
+            kept = QPixmap(size)
+            kept.setDevicePixelRatio(scale)
+            inner = QPainter(kept)
+            inner.fillRect(self.rect(), self.theme.paper)
+            for codes, row in zip(kinds, rows, strict=False):
+                self._draw_row(inner, ruler, codes, row)
+            inner.end()
+            self._rows = (key, kept)
+        return self._rows[1]
 
     def _draw_row(self, painter: QPainter, ruler: SlotRuler, kinds: Codes, at: QRectF) -> None:
         if min(ruler.column_px, at.height()) < marks.FRAME_PX:
@@ -234,8 +256,12 @@ class _MaskCanvas(SlotCanvas):
 
 def _query_hit(readout: MaskReadout, query: int) -> Hit:
     asked = readout.queries[query]
-    tip = f"query: token {asked.token_index} ‘{asked.text}’, position id {asked.position_id}"
-    return Hit(tip, replace(readout.selection, token_index=asked.token_index, slot=None))
+    lines = [f"query: token {asked.token_index} ‘{asked.text}’, position id {asked.position_id}"]
+    if len(readout.queries) == 1:
+        lines += ["used: rows that the mask lets it see (the seam causal_mask)", _RIGHT]
+    return Hit(
+        "\n".join(lines), replace(readout.selection, token_index=asked.token_index, slot=None)
+    )
 
 
 def _verdict(readout: MaskReadout, query: int, place: int) -> str:

@@ -10,6 +10,7 @@ from app.widgets import marks
 from app.widgets.canvas import Hit
 from app.widgets.cell_canvas import CellCanvas
 from app.widgets.data_table import TableData
+from app.widgets.letters import letters
 from app.widgets.panel import CanvasPanel
 from core.readouts.next_token import NextTokenReadout, NextTokenRow, role_words, share_words
 from core.selection import Selection
@@ -99,11 +100,11 @@ class _NextTokenCanvas(CellCanvas):
         if readout is None or not readout.rows:
             self.draw_blank(painter, BLANK if readout is None else readout.verdict)
             return
-        columns = self._columns()
+        columns, each = self._columns(), self._row_px()
         self._draw_head(painter, columns)
         for number, row in enumerate(self._rows()):
-            top = self._head_px() + number * self._row_px()
-            self._draw_row(painter, columns, readout, row, top)
+            line = QRectF(0, self._head_px() + number * each, self.width(), each)
+            self._draw_row(painter, columns, readout, row, line)
 
     def _draw_head(self, painter: QPainter, columns: _Columns) -> None:
         """The names of both columns, each with the look of its bars."""
@@ -116,7 +117,7 @@ class _NextTokenCanvas(CellCanvas):
             place = QRectF(left, 0, columns.number_px - 4, height)
             marks.label(painter, place, words, theme.dim, Qt.AlignmentFlag.AlignRight)
             side = 7
-            advance = painter.fontMetrics().horizontalAdvance(words)
+            advance = letters(words, painter.font()).width
             box = QRectF(place.right() - advance - side - 4, (height - side) / 2, side, side)
             if number == 0:
                 painter.fillRect(box, theme.new)
@@ -129,12 +130,12 @@ class _NextTokenCanvas(CellCanvas):
         columns: _Columns,
         readout: NextTokenReadout,
         row: NextTokenRow,
-        top: float,
+        line: QRectF,
     ) -> None:
-        theme, height = self.theme, self._row_px()
+        theme, top, height = self.theme, line.top(), line.height()
         is_wrong = row.is_engine_choice and readout.is_wrong_choice
         colour = theme.alarm if is_wrong else theme.new
-        self._draw_text(painter, columns, row, top, is_wrong=is_wrong)
+        self._draw_text(painter, columns, row, line, is_wrong=is_wrong)
         room = columns.numbers - columns.bars - 4
         bar = (height - 5) / 2
         if row.engine > 0:
@@ -144,24 +145,24 @@ class _NextTokenCanvas(CellCanvas):
             width = max(2.0, room * row.reference)
             place = QRectF(columns.bars, top + 2 + bar, width, bar)
             marks.outline(painter, place, theme.text)
-        self._draw_source(painter, columns, readout, row, top)
-        self._draw_numbers(painter, columns, readout, row, QRectF(0, top, 0, height), colour)
+        self._draw_source(painter, columns, readout, row, line)
+        self._draw_numbers(painter, columns, readout, row, line, colour)
 
     def _draw_text(
         self,
         painter: QPainter,
         columns: _Columns,
         row: NextTokenRow,
-        top: float,
+        line: QRectF,
         *,
         is_wrong: bool,
     ) -> None:
         """As in the tokens: the engine's choice underlined, the right one outlined."""
-        theme, height = self.theme, self._row_px()
+        theme, top, height = self.theme, line.top(), line.height()
         painter.setFont(theme.mono(is_bold=row.is_engine_choice))
         width = min(
             columns.bars - columns.text - 6,
-            painter.fontMetrics().horizontalAdvance(row.text) + 8.0,
+            letters(row.text, painter.font()).width + 8.0,
         )
         box = QRectF(columns.text, top + 2, max(14.0, width), height - 4)
         ink = theme.alarm if is_wrong else theme.text
@@ -179,16 +180,16 @@ class _NextTokenCanvas(CellCanvas):
         columns: _Columns,
         readout: NextTokenReadout,
         row: NextTokenRow,
-        top: float,
+        line: QRectF,
     ) -> None:
         """Where the token read next was not the engine's best: a dotted line, and why."""
         if not row.is_read_next or readout.how in (None, "greedy"):
             return
-        theme, height = self.theme, self._row_px()
+        theme, top, height = self.theme, line.top(), line.height()
         words = {"prompt": "the prompt's next"}.get(readout.how or "", readout.how or "")
         painter.setFont(theme.sans(px=theme.small_px))
         place = QRectF(columns.bars, top, columns.numbers - columns.bars - 8, height)
-        wide = painter.fontMetrics().horizontalAdvance(words) + 6.0
+        wide = letters(words, painter.font()).width + 6.0
         paper = QRectF(place.right() - wide, top + 2, wide, height - 4)
         marks.fill(painter, paper, theme.paper)
         marks.label(painter, place, words, theme.text, Qt.AlignmentFlag.AlignRight)

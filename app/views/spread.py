@@ -67,9 +67,15 @@ class _SpreadCanvas(StepCanvas):
 
     def _row_px(self) -> float:
         n_rows = 1 if self.readout is None else len(self.readout.stages)
-        each = (self.height() - _TOP_PX - 2) / n_rows
+        each = (self.height() - _TOP_PX - 2 - self._numbers_px()) / n_rows
         most = self.theme.px(_MOST_ROW_PX)
         return min(float(most), float(int(each)) if each >= _LEAST_ROW_PX else each)
+
+    def _numbers_px(self) -> int:
+        """Height of the line of step numbers; 0 where the rows need it."""
+        n_rows = 1 if self.readout is None else len(self.readout.stages)
+        free = self.height() - _TOP_PX - 2 - self.line_px
+        return self.line_px if free >= n_rows * self.theme.px(_NAMES_FROM_PX) else 0
 
     def _top(self, stage: int) -> float:
         return _TOP_PX + stage * self._row_px()
@@ -95,6 +101,8 @@ class _SpreadCanvas(StepCanvas):
             self._draw_narrow(painter, readout, ruler)
         self._draw_first(painter, readout, ruler)
         self._draw_scale(painter, ruler)
+        if self._numbers_px():
+            self.draw_numbers(painter, self._top(len(readout.stages)))
 
     def _draw_names(self, painter: QPainter, readout: SpreadReadout) -> None:
         """Every row where there is room; else where it begins, both ends, and what fits between."""
@@ -192,11 +200,11 @@ class _SpreadCanvas(StepCanvas):
         marks.outline(painter, place, self.theme.text, px=2)
 
     def _draw_scale(self, painter: QPainter, ruler: StepRuler) -> None:
-        """What the colours mean, at the right: white inside the band, then by decades."""
+        """What the colours mean, at the right: white within the limit, then by decades."""
         theme, left = self.theme, ruler.end + 12
         line = theme.small_px + 3
-        entries = [("in the band", SpreadCell("right"))]
-        entries += [(f"× {power(n)}", SpreadCell("wrong", float(n))) for n in (1, 3, 6)]
+        entries = [("within limit", SpreadCell("right"))]
+        entries += [(f"{power(n)} × limit", SpreadCell("wrong", float(n))) for n in (1, 3, 6)]
         entries.append(("pending", SpreadCell("pending")))
         painter.setFont(theme.sans(px=theme.small_px - 1))
         for number, (words, cell) in enumerate(entries):

@@ -1,12 +1,12 @@
 """The run as a line: error of every step against both thresholds, and the step looked at."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.theme import Theme
@@ -45,14 +45,12 @@ class _TimelineCanvas(StepCanvas):
         super().__init__(theme, "Timeline", theme.px(40), theme.px(118))
         self.readout: TimelineReadout | None = None
         self._numbers = StepArrays[TimelinePoint](timeline_numbers)
+        self._known_plot: tuple[Sequence[TimelinePoint], QSize, ErrorPlot] | None = None
 
     def steps(self) -> Sequence[TimelinePoint]:
         return () if self.readout is None else self.readout.points
 
     # Where rows stand, from the top: phases, the plot, verdicts, numbers.
-
-    def _line_px(self) -> int:
-        return self.theme.small_px + 3
 
     def _has_phases(self) -> bool:
         return self.height() >= self.theme.px(_PHASES_FROM_HEIGHT)
@@ -61,7 +59,15 @@ class _TimelineCanvas(StepCanvas):
         return self.height() >= self.theme.px(_NUMBERS_FROM_HEIGHT)
 
     def _plot(self) -> ErrorPlot:
-        ruler, line = self.ruler(), self._line_px()
+        """Where errors stand: the same until the run or the canvas grows."""
+        steps, size = self.steps(), self.size()
+        known = self._known_plot
+        if known is None or known[0] is not steps or known[1] != size:
+            self._known_plot = known = (steps, size, self._new_plot())
+        return known[2]
+
+    def _new_plot(self) -> ErrorPlot:
+        ruler, line = self.ruler(), self.line_px
         top = _TOP_PX + (line + 3 if self._has_phases() else 0)
         below = line * (2 if self._has_numbers() else 1) + 4
         height = max(8.0, self.height() - top - below)
@@ -91,11 +97,11 @@ class _TimelineCanvas(StepCanvas):
         self._draw_strip(painter, readout, plot)
         self._draw_axis(painter, plot)
         if self._has_numbers():
-            self._draw_numbers(painter, plot)
+            self.draw_numbers(painter, self._numbers_top(plot))
 
     def _draw_phases(self, painter: QPainter, readout: TimelineReadout, ruler: StepRuler) -> None:
         """A line over the steps of one phase after the other, with its name where it fits."""
-        theme, line = self.theme, self._line_px()
+        theme, line = self.theme, self.line_px
         marks.gutter_name(painter, theme, _TOP_PX - 1, line, ruler.gutter_px, "phase")
         painter.setFont(theme.sans(px=theme.small_px - 1))
         for phase, group in groupby(readout.points, key=lambda point: point.phase):
@@ -129,7 +135,7 @@ class _TimelineCanvas(StepCanvas):
         if newest is None or plot.place.height() < _LIMIT_NAMES_FROM_PX:
             return
         right, wrong = plot.y(newest.band or 0.0), plot.y(newest.wrong_above or 0.0)
-        theme, line = self.theme, self._line_px()
+        theme, line = self.theme, self.line_px
         painter.setFont(theme.sans(px=theme.small_px - 1))
         left, place = plot.ruler.end + 8, plot.place
         upper = min(max(wrong, place.top() + line), place.bottom() - line)
@@ -176,7 +182,7 @@ class _TimelineCanvas(StepCanvas):
 
     def _draw_strip(self, painter: QPainter, readout: TimelineReadout, plot: ErrorPlot) -> None:
         """A sign per step: right, rounding, wrong, pending; where narrow, a mark for the worst."""
-        theme, top, line = self.theme, plot.place.bottom() + 2, self._line_px()
+        theme, top, line = self.theme, plot.place.bottom() + 2, self.line_px
         marks.gutter_name(painter, theme, top, line, plot.ruler.gutter_px, "verdict")
         if plot.ruler.step_px >= marks.GLYPH_PX:
             painter.setFont(theme.sans(px=theme.small_px, is_bold=True))
@@ -197,7 +203,7 @@ class _TimelineCanvas(StepCanvas):
         theme, gutter = self.theme, plot.ruler.gutter_px
         base = QRectF(gutter, plot.place.bottom(), plot.ruler.end - gutter, 1)
         painter.fillRect(base, theme.frame)
-        line = self._line_px()
+        line = self.line_px
         if plot.place.height() < 2 * line:
             marks.gutter_name(painter, theme, plot.place.top(), line, gutter, "error")
             return
@@ -208,18 +214,7 @@ class _TimelineCanvas(StepCanvas):
             marks.label(painter, place, _power(exponent), theme.dim, Qt.AlignmentFlag.AlignRight)
 
     def _numbers_top(self, plot: ErrorPlot) -> float:
-        return plot.place.bottom() + self._line_px() + 2
-
-    def _draw_numbers(self, painter: QPainter, plot: ErrorPlot) -> None:
-        theme, top, line = self.theme, self._numbers_top(plot), self._line_px()
-        ruler = plot.ruler
-        marks.gutter_name(painter, theme, top, line, ruler.gutter_px, "step")
-        painter.setFont(theme.mono(px=theme.small_px - 1))
-        room = painter.fontMetrics().horizontalAdvance(str(ruler.n_steps - 1)) + 6
-        every = next(e for e in _intervals() if e * ruler.step_px >= room)
-        for step in range(0, ruler.n_steps, every):
-            place = QRectF(ruler.middle(step) - room, top, 2 * room, line)
-            marks.label(painter, place, str(step), theme.dim)
+        return plot.place.bottom() + self.line_px + 2
 
     def draw_over(self, painter: QPainter) -> None:
         """The play head, with the number of its step."""
@@ -231,7 +226,7 @@ class _TimelineCanvas(StepCanvas):
         words = str(self.readout.current)
         width = painter.fontMetrics().horizontalAdvance(words) + 8
         left = plot.ruler.middle(self.readout.current) - width / 2
-        place = QRectF(left, self._numbers_top(plot), width, self._line_px())
+        place = QRectF(left, self._numbers_top(plot), width, self.line_px)
         painter.fillRect(place, theme.new)
         marks.label(painter, place, words, theme.paper)
 
@@ -263,14 +258,6 @@ class _TimelineCanvas(StepCanvas):
             tuple(f"step {point.step}" for point in points),
             lambda row, column: [*TABLE_COLUMNS.values()][column](points[row]),
         )
-
-
-def _intervals() -> Iterator[int]:
-    scale = 1
-    while True:
-        for factor in (1, 2, 5):
-            yield factor * scale
-        scale *= 10
 
 
 def _power(exponent: int) -> str:

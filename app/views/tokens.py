@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QResizeEvent, QWheelEvent
 
 from app.theme import Theme
 from app.widgets import marks
@@ -13,16 +13,16 @@ from app.widgets.data_table import TableData
 from app.widgets.panel import CanvasPanel
 from app.widgets.slot_ruler import SlotRuler
 from app.widgets.token_columns import Place, TokenColumns
+from app.widgets.token_pictures import CLEAN, RIGHT, Heights, TokenColumn, TokenPictures
 from app.widgets.token_words import tip_of, told
-from core.readouts.tokens import TokenCell, TokenRow, TokensReadout
+from core.readouts.tokens import TokenRow, TokensReadout
 from core.selection import Selection
 
 NAMES = ("this run", "right next", "clean run")
-RIGHT, CLEAN = 1, 2
 NOTE = "illustration"
 BLANK = "the text appears here, token by token"
 NO_FAULT, NO_CLEAN = "no fault is on: the same as this run", "not run yet"
-_HEADER_PX, _LEAST_ROW_PX, _MOST_ROW_PX, _ROOMY_ROW_PX = 18, 17, 23, 20
+_HEADER_PX, _LEAST_ROW_PX, _MOST_ROW_PX = 18, 17, 23
 _ROW_PX = (_LEAST_ROW_PX, _MOST_ROW_PX)
 _TURNS_A_COLUMN = 40
 _POINTED_ALPHA = 34
@@ -44,6 +44,7 @@ class _TokensCanvas(CellCanvas):
         self._columns = TokenColumns(theme)
         self._first: int | None = None
         self._turned = 0.0
+        self._pictures = TokenPictures(theme, self._columns.advance)
 
     def show_readout(self, readout: TokensReadout | None) -> None:
         """Another step scrolls to its newest token; another selection does not."""
@@ -88,8 +89,11 @@ class _TokensCanvas(CellCanvas):
         free = (self.height() - self._header_px() - 2) // 3
         return max(1, min(self.theme.px(_MOST_ROW_PX), free))
 
+    def _heights(self) -> Heights:
+        return Heights(self.height(), self._header_px(), self._row_px())
+
     def _top(self, row: int) -> float:
-        return self._header_px() + row * self._row_px()
+        return self._heights().top(row)
 
     def _n_columns(self) -> int:
         return self._columns.n_columns
@@ -121,75 +125,29 @@ class _TokensCanvas(CellCanvas):
             self.draw_blank(painter, BLANK)
             return
         shown = self._shown()
-        self._draw_header(painter, readout, shown)
-        ends = (self.width(), self.width(), self._note_left(readout, shown))
-        for number, (name, row) in enumerate(zip(NAMES, _rows(readout), strict=True)):
-            top, height = self._top(number), self._row_px()
-            marks.gutter_name(painter, self.theme, top, height, self._gutter_px(), name)
-            painter.setFont(self.theme.mono())
-            for column, left, width in shown:
-                cell = row.at(column)
-                if cell is not None and left + width <= ends[number]:
-                    self._draw_cell(painter, QRectF(left, top, width, height), cell, number)
+        self._draw_gutter(painter, shown)
+        end, rows, chosen = self._note_left(readout, shown), _rows(readout), readout.selection
+        heights, scale = self._heights(), self.devicePixelRatioF()
+        now = range(0) if readout.read_now is None else _closed(readout.read_now)
+        for column, left, width in shown:
+            run, right, clean = (row.at(column) for row in rows)
+            cells = (run, right, clean if left + width <= end else None)
+            is_chosen = column == chosen.token_index
+            look = TokenColumn(column, width, cells, is_now=column in now, is_chosen=is_chosen)
+            self._pictures.draw(painter, left, look, heights, scale)
         self._draw_third_row_note(painter, readout, shown)
 
-    def _draw_header(self, painter: QPainter, readout: TokensReadout, shown: list[Place]) -> None:
-        """Token indices, and a bar above the columns that the step read."""
+    def _draw_gutter(self, painter: QPainter, shown: list[Place]) -> None:
+        """The names of the rows, and how many columns are out of sight."""
         theme, height = self.theme, self._header_px()
         painter.setFont(theme.mono(px=theme.small_px - 1))
         first = shown[0][0] if shown else 0
         words = "token" if first == 0 else f"‹ {first} more"
         place = QRectF(theme.margin_px, 1, self._gutter_px() - theme.margin_px - 6, height - 5)
         marks.label(painter, place, words, theme.dim, Qt.AlignmentFlag.AlignRight)
-        now = range(0) if readout.read_now is None else _closed(readout.read_now)
-        for column, left, width in shown:
-            box = QRectF(left, 1, width, height - 5)
-            if painter.fontMetrics().horizontalAdvance(str(column)) <= width:
-                ink = theme.text if column in now else theme.dim
-                marks.label(painter, box, str(column), ink)
-            if column in now:
-                painter.fillRect(QRectF(left, height - 3, width, 2), theme.new)
-
-    def _draw_cell(self, painter: QPainter, place: QRectF, cell: TokenCell, row: int) -> None:
-        theme = self.theme
-        inset = 2 if place.height() >= theme.px(_ROOMY_ROW_PX) else 1
-        box = place.adjusted(1, inset, -1, -inset)
-        is_fed = cell.state == "read"
-        if is_fed:
-            painter.fillRect(box, theme.raised if row == CLEAN else _fed(theme))
-        colour = theme.alarm if cell.is_wrong else theme.dim if row == CLEAN else theme.text
-        if cell.state == "pending":
-            marks.hatch(painter, box, theme.dead)
-            return
-        if self._columns.advance(cell.text) > box.width():
-            marks.label(painter, box, cell.text, colour)
-        else:
-            painter.setPen(colour)
-            letters = box.adjusted(0, 0, 0, -2)  # a line may stand below them
-            painter.drawText(letters, Qt.AlignmentFlag.AlignCenter, cell.text)
-        if row == RIGHT:
-            marks.outline(painter, box, theme.text)
-        else:
-            self._draw_kind(painter, box, cell, theme.dim if row == CLEAN else theme.new)
-        if cell.is_wrong:
-            marks.outline(painter, box, theme.alarm)
-        if self.readout and cell.token_index == self.readout.selection.token_index:
-            marks.chosen(painter, box.adjusted(1, 0, -1, 0), theme)
-
-    def _draw_kind(self, painter: QPainter, box: QRectF, cell: TokenCell, colour: QColor) -> None:
-        """Forced: dotted line; to be read next: solid line; refused: struck through."""
-        theme, y = self.theme, box.bottom() - 1
-        line = (QPointF(box.left() + 2, y), QPointF(box.right() - 2, y))
-        if cell.is_forced:
-            painter.setPen(QPen(theme.text, 2, Qt.PenStyle.DotLine))
-            painter.drawLine(*line)
-        elif cell.state == "next":
-            painter.setPen(QPen(colour, 2))
-            painter.drawLine(*line)
-        elif cell.state == "refused":
-            painter.setPen(QPen(theme.dim, 1))
-            middle = box.center().y()
-            painter.drawLine(QPointF(box.left() + 1, middle), QPointF(box.right() - 1, middle))
+        for number, name in enumerate(NAMES):
+            top, height = self._top(number), self._row_px()
+            marks.gutter_name(painter, theme, top, height, self._gutter_px(), name)
 
     def _draw_third_row_note(
         self, painter: QPainter, readout: TokensReadout, shown: list[Place]
@@ -280,10 +238,3 @@ def _rows(readout: TokensReadout) -> tuple[TokenRow, ...]:
 
 def _closed(ends: tuple[int, int]) -> range:
     return range(ends[0], ends[1] + 1)
-
-
-def _fed(theme: Theme) -> QColor:
-    """The ground of a token that was read: solid, and quieter than a live slot."""
-    shade = QColor(theme.live)
-    shade.setAlpha(90)
-    return shade

@@ -7,45 +7,51 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from app.theme import Theme
 from app.widgets import marks
+from app.widgets.letters import letters
 from core.readouts.mask import MaskReadout
 
 _SIZE_PX = 30
 _ELBOW_PX = 8
+_NAME_GAP_PX = 9
 _MOST_STEPS = 16
 
 
 def draw(painter: QPainter, readout: MaskReadout, rows: Sequence[QRectF], theme: Theme) -> None:
     """The names of the rows "used" and "expected"; beside them the triangle, if there is room.
 
-    `rows` are the places for the names; a bracket joins each to its row of the triangle.
+    `rows` are the places for the names, which must not meet it; a bracket joins each to its row of
+    the triangle.
     """
-    size = theme.px(_SIZE_PX)
-    has_room = rows[0].width() > size * 3.5
+    size, n = theme.px(_SIZE_PX), len(readout.columns)
     used, right = readout.used_row, readout.right_row
     is_wrong = right is not None and used != right
-    n, names = len(readout.columns), ("used", "right")
-    if has_room and n > 1 and (used is not None or right is not None):
+    texts = [
+        name if row is None else f"{name} = row {row}"
+        for name, row in (("used", used), ("right", right))
+    ]
+    if right is None:
+        texts[1] = "expected"
+    widest = max(letters(text, theme.sans(px=theme.small_px)).width for text in texts)
+    free = rows[0].width() - theme.margin_px - size - _NAME_GAP_PX - widest
+    has_triangle = free > _ELBOW_PX and n > 1 and (used is not None or right is not None)
+    if has_triangle:
         place = QRectF(theme.margin_px, rows[0].top(), size, rows[1].bottom() - rows[0].top())
         _draw_triangle(painter, place, n, {r for r in (used, right) if r is not None}, theme)
-    else:
-        has_room = False
-    for at, row, name in zip(rows, (used, right), names, strict=True):
-        colour = theme.alarm if is_wrong and name == "used" else theme.dim
-        if is_wrong and name == "right":
-            colour = theme.text
-        text = {"used": "used", "right": "expected"}[name] if row is None else f"{name} = row {row}"
+    inks = (theme.alarm, theme.text) if is_wrong else (theme.dim, theme.dim)
+    for at, row, text, colour in zip(rows, (used, right), texts, inks, strict=True):
         _draw_name(painter, at, text, colour, theme)
-        if has_room and row is not None:
-            width = painter.fontMetrics().horizontalAdvance(text)
+        if has_triangle and row is not None:
+            width = letters(text, painter.font()).width
             y = rows[0].top() + (rows[1].bottom() - rows[0].top()) * (row + 0.5) / n
             start = QPointF(theme.margin_px + size * (row + 1) / n + 1, y)
-            _draw_bracket(painter, start, QPointF(at.right() - 9 - width, at.center().y()), colour)
+            end = QPointF(at.right() - _NAME_GAP_PX - width, at.center().y())
+            _draw_bracket(painter, start, end, colour)
 
 
 def _draw_name(painter: QPainter, at: QRectF, text: str, colour: QColor, theme: Theme) -> None:
     painter.setFont(theme.sans(px=theme.small_px))
     place = at.adjusted(theme.margin_px, 0, -6, 0)
-    if painter.fontMetrics().horizontalAdvance(text) > place.width():
+    if letters(text, painter.font()).width > place.width():
         painter.setFont(theme.sans(px=theme.small_px - 1))
     marks.label(painter, place, text, colour, Qt.AlignmentFlag.AlignRight)
 

@@ -8,6 +8,7 @@ from app.theme import Theme
 
 Codes = NDArray[np.uint8]
 MASKED, NEVER_WRITTEN, ZERO, LOWEST, HIGHEST, NAN = 0, 1, 2, 3, 254, 255
+_MASKED_SHARE = 0.3
 # Viridis (Smith, van der Walt, Firing 2015; CC0) at eleven even places.
 _VIRIDIS = (
     "#440154 #482475 #414487 #355f8d #2a788e #21918c #22a884 #44bf70 #7ad151 #bddf26 #fde725"
@@ -23,7 +24,7 @@ def palette(theme: Theme) -> NDArray[np.uint32]:
         table[LOWEST : HIGHEST + 1, channel] = np.interp(
             places, np.arange(len(anchors)), anchors[:, channel]
         )
-    table[MASKED] = _rgb(theme.paper)
+    table[MASKED] = _rgb(masked_tone(theme))
     table[NEVER_WRITTEN] = _rgb(theme.paper)
     table[ZERO] = anchors[0]
     table[NAN] = _rgb(theme.alarm)
@@ -31,10 +32,15 @@ def palette(theme: Theme) -> NDArray[np.uint32]:
     return (0xFF000000 | red << 16 | green << 8 | blue).astype(np.uint32)
 
 
+def masked_tone(theme: Theme) -> QColor:
+    """The ground of what is masked, also where there is no room for its hatch."""
+    return theme.mixed(theme.dead, _MASKED_SHARE)
+
+
 def pooled(codes: Codes, most_rows: int, most_columns: int) -> Codes:
     """[.., R, C] made no larger than asked by the maximum over neighbours."""
     # Rows first: they lie one after the other, also where they were transposed to stand there.
-    rows = np.moveaxis(codes, -2, 0)
+    rows = np.ascontiguousarray(np.moveaxis(codes, -2, 0))
     if len(rows) > max(1, most_rows):
         rows = _binned(rows, 0, max(1, most_rows))
     while rows.shape[-1] >= 2 * max(1, most_columns) and rows.shape[-1] % 2 == 0:

@@ -1,6 +1,7 @@
 """All heads of all layers in one picture."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,15 +68,13 @@ class HeadAtlas:
         if not codes.size:
             return
         width, height = self.tile_px
-        rows = _Pixels.of(self.n_layers, height, scale)
-        columns = _Pixels.of(self.n_heads, width, scale)
-        few = code_image.pooled(codes, rows.n_inner, columns.n_inner)
-        y, x = rows.place_in(few.shape[2])[:, None], columns.place_in(few.shape[3])[None]
-        pixels = colours[few[rows.tile[:, None], columns.tile[None], y, x]]
-        is_frame = ~(rows.is_inner[:, None] & columns.is_inner[None])
-        pixels[is_frame] = theme.frame.rgb()
-        pixels[rows.is_gap] = theme.paper.rgb()
-        pixels[:, columns.is_gap] = theme.paper.rgb()
+        sides = _Side(self.n_layers, height, scale), _Side(self.n_heads, width, scale)
+        few = code_image.pooled(codes, *(side.n_inner for side in sides))
+        rows_first = np.moveaxis(few, 2, 0)
+        table = np.empty(few.size + 2, dtype=np.uint32)
+        table[:-2] = colours[rows_first.reshape(-1)]
+        table[-2:] = theme.frame.rgb(), theme.paper.rgb()
+        pixels = table[_sources(*sides, *few.shape[2:])]
         tall, wide = pixels.shape
         picture = QImage(pixels.data, wide, tall, 4 * wide, QImage.Format.Format_RGB32)
         corner = self.tile(0, 0).topLeft() - QPointF(_LINE_PX, _LINE_PX)
@@ -95,42 +94,55 @@ class HeadAtlas:
             marks.label(painter, box, f"H{head}", theme.dim)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pixels:
-    """Device pixels along one side of the atlas: a thin frame, a tile, a frame, a gap, and so on.
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One side of the atlas in device pixels: a thin frame, a tile, a frame, a gap, and so on.
+
+    Each tile begins at the device pixel next to its logical place, at any scale.
 
     Attributes:
-        tile: [pixels] which tile.
-        offset: [pixels] place in the tile; below 0 in its first frame.
-        n_inner: pixels of a tile without its frame.
-        line: pixels of a frame.
+        n_tiles: how many tiles.
+        tile_px: logical pixels of a tile with its gap.
+        scale: device pixels per logical pixel.
     """
 
-    tile: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    n_inner: int
-    line: int
+    n_tiles: int
+    tile_px: float
+    scale: float
 
-    @classmethod
-    def of(cls, n_tiles: int, tile_px: float, scale: float) -> "_Pixels":
-        """Each tile begins at the device pixel next to its logical place, at any scale."""
-        each, line = tile_px * scale, max(1, round(_LINE_PX * scale))
-        starts = np.rint(np.arange(n_tiles) * each).astype(np.int64)
-        pixels = np.arange(round(n_tiles * each))
+    @property
+    def n_inner(self) -> int:
+        """Pixels of a tile without its frame."""
+        return max(1, int((self.tile_px - _GAP_PX) * self.scale))
+
+    @property
+    def line(self) -> int:
+        """Pixels of a frame."""
+        return max(1, round(_LINE_PX * self.scale))
+
+    def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """[pixels] which tile, and the place in it; below 0 in its first frame."""
+        each = self.tile_px * self.scale
+        starts = np.rint(np.arange(self.n_tiles) * each).astype(np.int64)
+        pixels = np.arange(round(self.n_tiles * each))
         tile = np.searchsorted(starts, pixels, side="right") - 1
-        n_inner = max(1, int((tile_px - _GAP_PX) * scale))
-        return cls(tile, pixels - starts[tile] - line, n_inner, line)
+        return tile, pixels - starts[tile] - self.line
 
-    @property
-    def is_inner(self) -> NDArray[np.bool_]:
-        """Whether a pixel is of a tile, not of its frame."""
-        return (self.offset >= 0) & (self.offset < self.n_inner)
 
-    @property
-    def is_gap(self) -> NDArray[np.bool_]:
-        """Whether a pixel is between two frames."""
-        return self.offset >= self.n_inner + self.line
+@lru_cache(8)
+def _sources(rows: _Side, columns: _Side, n_rows: int, n_columns: int) -> NDArray[np.int64]:
+    """[pixels, pixels] the place of each pixel's colour in codes [R, L, H, C], all in one row.
 
-    def place_in(self, n_source: int) -> NDArray[np.int64]:
-        """[pixels] which of so many rows or columns of a tile a pixel shows."""
-        return np.clip(self.offset * n_source // self.n_inner, 0, n_source - 1)
+    After the codes stand the colour of the frames and that of the gaps.
+    """
+    (layer, y), (head, x) = rows.places(), columns.places()
+    row = np.clip(y * n_rows // rows.n_inner, 0, n_rows - 1)[:, None]
+    column = np.clip(x * n_columns // columns.n_inner, 0, n_columns - 1)[None]
+    sources = (row * rows.n_tiles + layer[:, None]) * columns.n_tiles + head[None]
+    sources = sources * n_columns + column
+    n_codes = n_rows * rows.n_tiles * columns.n_tiles * n_columns
+    is_inner = ((y >= 0) & (y < rows.n_inner))[:, None] & ((x >= 0) & (x < columns.n_inner))
+    sources[~is_inner] = n_codes
+    sources[y >= rows.n_inner + rows.line] = n_codes + 1
+    sources[:, x >= columns.n_inner + columns.line] = n_codes + 1
+    return sources

@@ -73,11 +73,13 @@ class HeadRows:
         place, scale = self.place, self.scale
         few = code_image.pooled(codes, int(place.height() * scale), int(place.width() * scale))
         painter.drawImage(place, code_image.image(few, colours))
-        if min(self.height, self.ruler.column_px) >= _HATCH_FROM_PX:
-            for n_drawn, run in enumerate(_runs(codes)):
-                if n_drawn > _MOST_SIGNS:
-                    return
-                self._draw_run(painter, *run, theme)
+        if min(self.height, self.ruler.column_px) < _HATCH_FROM_PX:
+            marks.outline(painter, place.adjusted(-1, -1, 1, 1), theme.frame)
+            return
+        for n_drawn, run in enumerate(_runs(codes)):
+            if n_drawn > _MOST_SIGNS:
+                return
+            self._draw_run(painter, *run, theme)
 
     def _draw_run(
         self, painter: QPainter, row: int, first: int, last: int, code: int, theme: Theme

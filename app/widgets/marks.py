@@ -1,9 +1,12 @@
 """Cells, glyphs and hatches, each with one meaning in all views."""
 
+from functools import lru_cache
+
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPolygonF
 
 from app.theme import Theme
+from app.widgets.letters import letters, shortened
 
 GLYPH_PX = 10
 FRAME_PX = 6
@@ -24,15 +27,27 @@ def outline(
     style: Qt.PenStyle = Qt.PenStyle.SolidLine,
 ) -> None:
     """A frame inside the cell's edge."""
-    painter.setPen(QPen(colour, px, style, Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.MiterJoin))
+    painter.setPen(frame_pen(colour.rgba(), px, style))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     half = px / 2
     painter.drawRect(cell.adjusted(half, half, -half, -half))
 
 
+@lru_cache(256)
+def frame_pen(rgba: int, px: float, style: Qt.PenStyle) -> QPen:
+    """The pen of a frame with sharp corners; whoever changes it changes a copy."""
+    colour = QColor.fromRgba(rgba)
+    return QPen(colour, px, style, Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.MiterJoin)
+
+
 def hatching(colour: QColor) -> QBrush:
     """Slanted lines, half see-through."""
-    faint = QColor(colour)
+    return _hatching(colour.rgb())
+
+
+@lru_cache(64)
+def _hatching(rgb: int) -> QBrush:
+    faint = QColor(rgb)
     faint.setAlpha(_HATCH_ALPHA)
     return QBrush(faint, Qt.BrushStyle.BDiagPattern)
 
@@ -77,12 +92,16 @@ def label(
     align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignCenter,
 ) -> None:
     """Text in the painter's font, shortened where it does not fit."""
-    # A letter is no wider than high, so short texts need no measuring.
-    if len(text) * painter.font().pixelSize() > place.width():
-        metrics = painter.fontMetrics()
-        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(place.width()))
+    font = painter.font()
+    shown = letters(text, font)
+    left, top, width, height = place.left(), place.top(), place.width(), place.height()
+    if shown.width > width:
+        shown = letters(shortened(text, font, int(width)), font)
+    if align != Qt.AlignmentFlag.AlignLeft:
+        free = width - shown.width
+        left += free if align == Qt.AlignmentFlag.AlignRight else free / 2
     painter.setPen(colour)
-    painter.drawText(place, align | Qt.AlignmentFlag.AlignVCenter, text)
+    painter.drawStaticText(QPointF(left, top + (height - shown.height) / 2), shown.layout)
 
 
 def gutter_name(

@@ -8,8 +8,9 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
 from app.theme import Theme
-from app.widgets import marks
+from app.widgets import code_image, marks
 from app.widgets.slot_ruler import SlotRuler
+from core.arrays import distinct
 
 
 class Kind(IntEnum):
@@ -35,7 +36,7 @@ def colours(theme: Theme) -> NDArray[np.uint32]:
     """[256] the colour of each kind where cells are too small for more, as 0xffRRGGBB."""
     table = np.full(256, theme.paper.rgb(), dtype=np.uint32)
     table[Kind.EXPECTED] = theme.text.rgb()
-    table[Kind.MASKED] = theme.frame.rgb()
+    table[Kind.MASKED] = code_image.masked_tone(theme).rgb()
     table[Kind.SEEN] = theme.live.rgb()
     table[[Kind.ODD, Kind.BLIND, Kind.LEAK]] = theme.alarm.rgb()
     return table
@@ -50,7 +51,7 @@ def draw_row(
     theme: Theme,
 ) -> None:
     """A row of [columns shown] kinds; the cells of one kind at once."""
-    for kind in np.unique(kinds).tolist():
+    for kind in distinct(kinds):
         places = np.flatnonzero(kinds == kind) + ruler.first
         cells = [ruler.cell(column, top, height) for column in places.tolist()]
         if kind in (Kind.UNEXPECTED, Kind.EXPECTED):

@@ -46,6 +46,11 @@ class CanvasPanel(QWidget):
         """What is said under the canvas, in full."""
         return self._full
 
+    @property
+    def sentence_px(self) -> int:
+        """How high that sentence is; 0 where there is none."""
+        return self._sentence.height() if self._full else 0
+
     def show_readout(self, readout: Readout) -> None:
         """Draw it, and say it."""
         self._canvas.show_readout(readout)

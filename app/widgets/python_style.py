@@ -1,11 +1,17 @@
 """Python text in three voices: plain, faint for what explains, bold for keywords."""
 
-from collections.abc import Callable
+import io
+import keyword
+import tokenize
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from itertools import pairwise, repeat
+from typing import Literal
 
 Voice = Literal["plain", "faint", "bold"]
+_LAYOUT = {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+_Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,32 +24,38 @@ class Span:
 
 @cache
 def styled_lines(source: str) -> tuple[tuple[Span, ...], ...]:
-    """The lines of a Python text, read once as a whole, so that long strings stay strings."""
-    voice_of = _voices()
-    lines: list[list[Span]] = [[]]
-    for kind, text in _tokens(source):
-        voice = voice_of(kind)
-        for i, part in enumerate(text.split("\n")):
-            if i:
-                lines.append([])
-            if part:
-                lines[-1].append(Span(part, voice))
-    return tuple(tuple(line) for line in lines[: len(source.splitlines())])
+    """The lines of a Python text, read once as a whole, so that long strings stay strings.
+
+    Where it stops being Python, the rest is plain.
+    """
+    lines = source.splitlines()
+    voices: list[list[Voice]] = [["plain"] * len(line) for line in lines]
+    for (first, start), (last, stop), voice in _voiced(source):
+        for row in range(first - 1, last):
+            left = start if row == first - 1 else 0
+            right = stop if row == last - 1 else len(lines[row])
+            voices[row][left:right] = repeat(voice, right - left)
+    return tuple(_spans(line, of_line) for line, of_line in zip(lines, voices, strict=True))
 
 
-def _tokens(source: str) -> list[tuple[Any, str]]:
-    # Here, so that the first window need not wait for it.
-    from pygments.lexers.python import PythonLexer
+def _spans(line: str, voices: list[Voice]) -> tuple[Span, ...]:
+    """Letters of one voice that follow one another, together."""
+    starts = [at for at in range(len(line)) if at == 0 or voices[at] != voices[at - 1]]
+    places = pairwise([*starts, len(line)])
+    return tuple(Span(line[start:stop], voices[start]) for start, stop in places)
 
-    return list(PythonLexer(stripnl=False).get_tokens(source))
 
-
-def _voices() -> Callable[[Any], Voice]:
-    from pygments.token import Comment, Keyword, Operator, String
-
-    def voice_of(kind: Any) -> Voice:  # noqa: ANN401  (a token type of Pygments)
-        if kind in Comment or kind in String.Doc:
-            return "faint"
-        return "bold" if kind in Keyword or kind in Operator.Word else "plain"
-
-    return voice_of
+def _voiced(source: str) -> Iterator[tuple[_Place, _Place, Voice]]:
+    """Start, end (line from 1, letter from 0) and voice of every token that is not plain."""
+    is_first = True
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT or (is_first and token.type == tokenize.STRING):
+                yield token.start, token.end, "faint"
+            elif token.type == tokenize.NAME and keyword.iskeyword(token.string):
+                yield token.start, token.end, "bold"
+            if token.type != tokenize.COMMENT:
+                # A string that stands where a statement begins explains: it is a docstring.
+                is_first = token.type in _LAYOUT and (is_first or token.type != tokenize.NL)
+    except (tokenize.TokenError, SyntaxError):
+        return

@@ -29,6 +29,7 @@ def draw(
             return
         box = QRectF(left, top + 2, 12, 10)
         if name == "masked":
+            marks.fill(painter, box, code_image.masked_tone(theme))
             marks.hatch(painter, box, theme.dead)
             marks.outline(painter, box, theme.frame)
         else:

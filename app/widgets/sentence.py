@@ -1,10 +1,13 @@
 """Sentences that are cut at a word where there is no room for all of them."""
 
-from PySide6.QtCore import QEvent, QRect, Qt
-from PySide6.QtGui import QEnterEvent
+import math
+
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QEnterEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel
 
 from app.theme import Theme
+from app.widgets.letters import letters
 
 _KEPT = 256
 
@@ -19,7 +22,6 @@ class Sentence(QLabel):
     def __init__(self, theme: Theme) -> None:
         """Empty at first."""
         super().__init__()
-        self._heights: dict[tuple[str, int], int] = {}
         self._cuts: dict[tuple[str, int, int], str] = {}
         self.setAutoFillBackground(True)  # what holds it is not painted with it
         self.setWordWrap(True)
@@ -46,17 +48,25 @@ class Sentence(QLabel):
 
     def height_of(self, text: str, width: int) -> int:
         """Height of a text in as many lines as it needs, margins included."""
-        key = (text, width)
-        height = self._heights.get(key)
-        if height is None:
-            margins = self.contentsMargins()
-            box = QRect(0, 0, max(1, width - margins.left() - margins.right()), 0)
-            lines = self.fontMetrics().boundingRect(box, Qt.TextFlag.TextWordWrap, text)
-            height = lines.height() + margins.top() + margins.bottom()
-            if len(self._heights) >= _KEPT:
-                self._heights.clear()
-            self._heights[key] = height
-        return height
+        margins = self.contentsMargins()
+        room = max(1, width - margins.left() - margins.right())
+        lines = letters(text, self.font(), room)  # those that are drawn
+        return math.ceil(lines.height) + margins.top() + margins.bottom()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The letters as they were laid out before, while none of them can be selected."""
+        if self.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse:
+            super().paintEvent(event)
+            return
+        inside = self.contentsRect()
+        lines = letters(self.text(), self.font(), inside.width())
+        free = max(0.0, inside.height() - lines.height)
+        is_above = bool(self.alignment() & Qt.AlignmentFlag.AlignTop)
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        at = QPointF(inside.left(), inside.top() + (0 if is_above else int(free / 2)))
+        painter.drawStaticText(at, lines.layout)
+        painter.end()
 
     def enterEvent(self, event: QEnterEvent) -> None:
         """From now on letters can be selected."""

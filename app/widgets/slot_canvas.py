@@ -2,39 +2,21 @@
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Slot
-from PySide6.QtGui import (
-    QFocusEvent,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPixmap,
-    QWheelEvent,
-)
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QMouseEvent, QPainter, QWheelEvent
 
 from app.theme import Theme
 from app.widgets import pointing
-from app.widgets.canvas import Canvas, Hit
-from app.widgets.data_table import DataTable, TableData
+from app.widgets.canvas import Hit
+from app.widgets.kept_canvas import KeptCanvas
 from app.widgets.slot_ruler import SlotRuler
 from app.widgets.slot_scroll import SlotPart, SlotScroll
 from core.readouts.slot_order import SlotAxis
 from core.selection import Selection
 
-_MOVES = {
-    Qt.Key.Key_Left: (0, -1),
-    Qt.Key.Key_Right: (0, 1),
-    Qt.Key.Key_Up: (-1, 0),
-    Qt.Key.Key_Down: (1, 0),
-}
-_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_OWN_KEYS = (*_MOVES, *_ENTER, Qt.Key.Key_Escape, Qt.Key.Key_T)
-_PLAIN = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
 _NOTCH, _COLUMNS_PER_NOTCH = 120, 4
 
 
@@ -42,18 +24,12 @@ _slot_ruler = lru_cache(64)(SlotRuler)
 """One ruler for all canvases of the same width: it keeps what it worked out."""
 
 
-class SlotCanvas(Canvas):
-    """Sub-classes draw in `draw`; what is pointed at is drawn over that picture, which is kept."""
+class SlotCanvas(KeptCanvas):
+    """Sub-classes draw in `draw`, and light up what is pointed at in `draw_pointed`."""
 
     def __init__(self, theme: Theme, name: str, least_height: int, good_height: int) -> None:
         """With a scroll of its own until it follows another one."""
         super().__init__(theme, name, least_height, good_height)
-        self.readout: Any = None
-        self._picture = QPixmap()
-        self._is_stale = True
-        self._place: tuple[int, int] | None = None
-        self._note = ""
-        self._table: DataTable | None = None
         self._turned = 0.0
         self.slot_scroll = SlotScroll()
         self.slot_scroll.changed.connect(self.refresh)
@@ -66,19 +42,6 @@ class SlotCanvas(Canvas):
         self.slot_scroll = scroll
         scroll.changed.connect(self.refresh)
         self.refresh()
-
-    def show_readout(self, readout: Any) -> None:  # noqa: ANN401  (each draws one kind; None: none)
-        """Keep it, and draw it anew."""
-        self.readout = readout
-        if self._table is not None and self._table.isVisible() and readout is not None:
-            self._table.show_data(self.table())
-        self.refresh()
-
-    @Slot()
-    def refresh(self) -> None:
-        """The picture is out of date."""
-        self._is_stale = True
-        self.update()
 
     def ruler(self) -> SlotRuler:
         """Where the columns of what is shown stand."""
@@ -137,42 +100,16 @@ class SlotCanvas(Canvas):
         """Down to where the crosshair goes."""
         return float(self.height())
 
-    def table(self) -> TableData:
-        """What is drawn, as a table."""
-        return TableData(self.accessibleName(), (), (), lambda row, column: "")
-
     def draw_pointed(self, painter: QPainter, selection: Selection) -> None:
         """Light up what is pointed at beside the slot."""
 
     # Drawing
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """The kept picture, and over it what changes with each move of the mouse."""
-        size = self.size() * self.devicePixelRatioF()
-        if self._is_stale or self._picture.size() != size:
-            self._picture = self._drawn(size)
-            self._is_stale = False
-        painter = QPainter(self)
-        painter.drawPixmap(0, 0, self._picture)
-        if self.readout is not None and self.pointed_at is not None:
+    def draw_over(self, painter: QPainter) -> None:
+        """The column that is pointed at, and what else is."""
+        if self.pointed_at is not None:
             self._draw_crosshair(painter, self.pointed_at)
             self.draw_pointed(painter, self.pointed_at)
-        if self._note:
-            pointing.draw_note(painter, self.rect(), self._note, self.theme)
-        self.draw_ring(painter)
-        painter.end()
-
-    def _drawn(self, size: QSize) -> QPixmap:
-        picture = QPixmap(size)
-        picture.setDevicePixelRatio(self.devicePixelRatioF())
-        painter = QPainter(picture)
-        try:
-            painter.fillRect(self.rect(), self.theme.paper)
-            painter.setFont(self.theme.mono(px=self.theme.small_px))
-            self.draw(painter)
-        finally:
-            painter.end()  # a painter that outlives its picture ends the program
-        return picture
 
     def pointed_slot(self, selection: Selection) -> int | None:
         """The slot that is pointed at; a view that knows only the token leaves it to this one."""
@@ -219,65 +156,33 @@ class SlotCanvas(Canvas):
         self.slot_scroll.go_to(min(max(0, ruler.first + n_columns), most), axis.chosen)
         return True
 
-    def event(self, event: QEvent) -> bool:
-        """Keys that move through the cells are not the window's while the keyboard is here."""
-        if (
-            event.type() == QEvent.Type.ShortcutOverride
-            and isinstance(event, QKeyEvent)
-            and event.modifiers() in _PLAIN
-            and event.key() in _OWN_KEYS
-        ):
-            event.accept()
-            return True
-        return super().event(event)
+    def pin(self, selection: Selection) -> None:
+        """Choose it, and let it stay where it is."""
+        self._hold(selection)
+        super().pin(selection)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows move, Enter chooses, Escape lets go, T shows a table."""
-        key = Qt.Key(event.key())
-        if self.readout is None or event.modifiers() not in _PLAIN:
-            super().keyPressEvent(event)
-        elif key in _MOVES:
-            self._move(*_MOVES[key])
-        elif key in _ENTER and self.pointed_at is not None:
-            self._hold(self.pointed_at)
-            self.picked.emit(self.pointed_at)
-        elif key == Qt.Key.Key_Escape:
-            self._let_go()
-        elif key == Qt.Key.Key_T:
-            self.show_table()
-        else:
-            super().keyPressEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """What the keys pointed at is not pointed at any more."""
-        if self._place is not None:
-            self._place, self._note = None, ""
-            self.tell_pointed(None)
-        super().focusOutEvent(event)
-
-    def show_table(self) -> None:
-        """The same data as a table, in a window that blocks nothing."""
-        if self._table is None:
-            self._table = DataTable(self.theme, self.window())
-        self._table.show_data(self.table())
-        self._table.show()
-
-    def _move(self, rows: int, columns: int) -> None:
+    def move_by(self, rows: int, columns: int) -> None:
+        """Point at the next slot; the first key points at the one that is looked at."""
         axis, n_rows = self._axis(), self.n_rows()
         if axis is None or not n_rows:
             return
-        if self._place is None:
+        if self.place is None:
             slot = axis.newest if axis.chosen is None else axis.chosen
             row, column = n_rows - 1, self.column_of(slot)
         else:
-            row = min(max(0, self._place[0] + rows), n_rows - 1)
-            column = min(max(0, self._place[1] + columns), axis.n_slots - 1)
-        self._place = (row, column)
+            row = min(max(0, self.place[0] + rows), n_rows - 1)
+            column = min(max(0, self.place[1] + columns), axis.n_slots - 1)
+        self.place = (row, column)
+        self.point_there()
+
+    def at_place(self, row: int, column: int) -> Hit | None:
+        """What is in a row of a slot."""
+        axis = self._axis()
+        if axis is None:
+            return None
         self._bring_into_sight(column, axis)
         ruler = self.ruler()
-        at = QPointF(ruler.left(column) + ruler.column_px / 2, self.row_middle(row))
-        found = self.hit(at)
-        self._point_at(found)
+        return self.hit(QPointF(ruler.left(column) + ruler.column_px / 2, self.row_middle(row)))
 
     def _bring_into_sight(self, column: int, axis: SlotAxis) -> None:
         shown = self.ruler().shown
@@ -285,20 +190,9 @@ class SlotCanvas(Canvas):
             beyond = column - shown.stop + 1 if column >= shown.stop else column - shown.start
             self.slot_scroll.go_to(shown.start + beyond, axis.chosen)
 
-    def _point_at(self, found: Hit | None) -> None:
-        if found is None:
-            return
-        self._note = found.tip.replace("\n", ", ")
-        self.setAccessibleDescription(self._note)
-        self.show_pointed(found.selection)
-        self.update()
-        self.tell_pointed(found.selection)
-
-    def _let_go(self) -> None:
-        self._place = None
-        self._note = ""
-        self.show_pointed(None)
-        self.tell_pointed(None)
+    def unpinned(self) -> Selection | None:
+        """The same step, layer and head, and nothing else."""
         chosen: Selection = self.readout.selection
-        if (chosen.slot, chosen.token_index, chosen.position_id) != (None, None, None):
-            self.picked.emit(replace(chosen, slot=None, token_index=None, position_id=None))
+        if (chosen.slot, chosen.token_index, chosen.position_id) == (None, None, None):
+            return None
+        return replace(chosen, slot=None, token_index=None, position_id=None)

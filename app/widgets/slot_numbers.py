@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF
-from PySide6.QtGui import QFont, QFontMetrics, QPainter
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QFont, QPainter
 
 from app.theme import Theme
 from app.widgets import marks
+from app.widgets.letters import letters
 from app.widgets.slot_ruler import SlotRuler
 from core.readouts.slot_labels import SlotLabel
 
@@ -86,6 +87,7 @@ class NumberPainter:
         self._font = theme.mono(px=px)
         self._struck = QFont(self._font)
         self._is_struck = False
+        self._ink: QColor | None = None
         is_tight = ruler.column_px < _ROOMY_TEXT_PX * ruler.scale
         self._text_font = theme.mono(px=px - 1 if is_tight else px)
         self._struck.setStrikeOut(True)
@@ -97,35 +99,30 @@ class NumberPainter:
         marks.gutter_name(painter, theme, top, tall, ruler.gutter_px, row.name)
         font = self._text_font if row.name == "text" else self._font
         painter.setFont(font)
-        self._is_struck = False
-        metrics = painter.fontMetrics()
-        baseline = top + (tall + metrics.ascent() - metrics.descent()) / 2
-        texts = self._texts(row, [label for _, label in labels], metrics)
-        digit_px = metrics.horizontalAdvance("0")  # all are as wide
-        every = self._every(digit_px * max(map(len, texts), default=0))
+        self._is_struck, self._ink = False, None
+        texts = self._texts(row, [label for _, label in labels], font)
+        digit = letters("0", font)  # all are as wide
+        upper = top + (tall - digit.height) / 2
+        every = self._every(digit.width * max(map(len, texts), default=0))
         for (column, label), text in zip(labels, texts, strict=True):
             is_wrong = row.is_wrong(label)
             if not text or (column % every and not is_wrong):
                 continue
-            cell, width = ruler.cell(column, top, tall - 1), digit_px * len(text)
-            if width > cell.width():
-                cell.setWidth(width + 2.0)
-            self._choose(row, label, font, is_wrong=is_wrong)
-            painter.drawText(QPointF(cell.center().x() - width / 2, baseline), text)
+            left, width = ruler.left(column), digit.width * len(text)
+            place_px = ruler.cell_px if width <= ruler.cell_px else width + 2.0
+            shown_font = self._choose(row, label, font, is_wrong=is_wrong)
+            at = QPointF(left + (place_px - width) / 2, upper)
+            painter.drawStaticText(at, letters(text, shown_font).layout)
             if is_wrong:
-                marks.outline(painter, cell, theme.alarm)
+                marks.outline(painter, QRectF(left, top, place_px, tall - 1), theme.alarm)
+                self._ink = None
 
-    def _texts(
-        self, row: LabelRow, labels: Sequence[SlotLabel], metrics: QFontMetrics
-    ) -> list[str]:
+    def _texts(self, row: LabelRow, labels: Sequence[SlotLabel], font: QFont) -> list[str]:
         texts = [row.text(label) for label in labels]
         if row.name != "text":
             return texts
         room = self._ruler.column_px - _TEXT_GAP_PX
-        return [
-            text if metrics.horizontalAdvance(text) <= room else text[:_SHORT_TEXT]
-            for text in texts
-        ]
+        return [text if letters(text, font).width <= room else text[:_SHORT_TEXT] for text in texts]
 
     def _every(self, widest: float) -> int:
         """1, 2, 4 ..: every how many columns there is room for a number."""
@@ -134,12 +131,16 @@ class NumberPainter:
             every *= 2
         return every
 
-    def _choose(self, row: LabelRow, label: SlotLabel, font: QFont, *, is_wrong: bool) -> None:
-        """Pen and font of a label."""
+    def _choose(self, row: LabelRow, label: SlotLabel, font: QFont, *, is_wrong: bool) -> QFont:
+        """Take pen and font of a label; gives the font."""
         painter, theme = self._painter, self._theme
         is_struck = label.has_left and row.name != "slot"
         if is_struck != self._is_struck:
             self._is_struck = is_struck
             painter.setFont(self._struck if is_struck else font)
         dim_or_text = theme.dim if row.is_dim(label) else theme.text
-        painter.setPen(theme.alarm if is_wrong else dim_or_text)
+        ink = theme.alarm if is_wrong else dim_or_text
+        if ink is not self._ink:
+            self._ink = ink
+            painter.setPen(ink)
+        return self._struck if is_struck else font

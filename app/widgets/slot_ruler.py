@@ -78,7 +78,8 @@ class SlotRuler:
         return self._scrolled_px if self.is_scrolled else self._fitting_px
 
     @cached_property
-    def _cell_px(self) -> float:
+    def cell_px(self) -> float:
+        """Width of a cell: one pixel is left free at its right where it is wide."""
         return self.column_px - (1.0 if self.column_px >= 6 else 0.0)
 
     @cached_property
@@ -126,7 +127,7 @@ class SlotRuler:
 
     def cell(self, column: int, top: float, height: float) -> QRectF:
         """The cell of a column in a row, one pixel left free at its right where it is wide."""
-        return QRectF(self.left(column), top, self._cell_px, height)
+        return QRectF(self.left(column), top, self.cell_px, height)
 
     def column_at(self, x: float) -> int | None:
         """The column at a place; None: there is none."""

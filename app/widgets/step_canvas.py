@@ -1,12 +1,13 @@
 """A canvas whose columns are the steps of the run: a click or a drag goes to a step."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter
 
+from app.widgets import marks
 from app.widgets.cell_canvas import CellCanvas
 from app.widgets.step_ruler import StepRuler
 from core.selection import Selection
@@ -35,6 +36,22 @@ class StepCanvas(CellCanvas):
         super().show_readout(readout)
         if readout is not None and self.steps() is before:
             self.keep_picture(picture)
+
+    @property
+    def line_px(self) -> int:
+        """Height of a line of numbers."""
+        return self.theme.small_px + 3
+
+    def draw_numbers(self, painter: QPainter, top: float) -> None:
+        """The numbers of the steps in a line, as many as there is room for."""
+        theme, line, ruler = self.theme, self.line_px, self.ruler()
+        marks.gutter_name(painter, theme, top, line, ruler.gutter_px, "step")
+        painter.setFont(theme.mono(px=theme.small_px - 1))
+        room = painter.fontMetrics().horizontalAdvance(str(ruler.n_steps - 1)) + 6
+        every = next(e for e in _intervals() if e * ruler.step_px >= room)
+        for step in range(0, ruler.n_steps, every):
+            place = QRectF(ruler.middle(step) - room, top, 2 * room, line)
+            marks.label(painter, place, str(step), theme.dim)
 
     def draw_over(self, painter: QPainter) -> None:
         """The step looked at, and the one that is pointed at."""
@@ -87,3 +104,11 @@ class StepCanvas(CellCanvas):
     def middle_of_step(self, step: int, y: float) -> QPointF:
         """A place in the column of a step."""
         return QPointF(self.ruler().middle(step), y)
+
+
+def _intervals() -> Iterator[int]:
+    scale = 1
+    while True:
+        for factor in (1, 2, 5):
+            yield factor * scale
+        scale *= 10

@@ -1,5 +1,6 @@
 """Columns as wide as their tokens: only those that somebody looks at are measured."""
 
+import math
 from collections.abc import Callable, Iterable
 
 from PySide6.QtGui import QFontMetricsF
@@ -35,7 +36,8 @@ class TokenColumns:
         """Wide enough for its texts and its number."""
         if column not in self._widths:
             texts = [str(column), *self._texts(column)]
-            needed = max(map(self.advance, texts)) + self._pad
+            # Whole pixels: each column is drawn as a picture of its own.
+            needed = math.ceil(max(map(self.advance, texts)) + self._pad)
             self._widths[column] = min(self._most, max(self._least, needed))
         return self._widths[column]
 

@@ -12,7 +12,7 @@ def told(cell: TokenCell | None) -> str:
     """A cell of the table."""
     if cell is None:
         return ""
-    source = "forced" if cell.is_forced else "" if cell.state == "read" else cell.state
+    source = _asked(cell) if _asked(cell) else "" if cell.state == "read" else cell.state
     wrong = "wrong" if cell.is_wrong else ""
     notes = ", ".join(note for note in (source, wrong) if note)
     return f"‘{cell.text}’" + (f" ({notes})" if notes else "")
@@ -30,8 +30,15 @@ def tip_of(cell: TokenCell, *, is_right: bool) -> str:
         how = f"refused in step {cell.step}"
     else:
         how = f"chosen in step {cell.step}, not read yet"
-    source = "prompt" if cell.is_prompt else "forced" if cell.is_forced else ""
+    source = "prompt" if cell.is_prompt else _asked(cell)
     lines = [f"‘{cell.text}’ · id {cell.token_id}", f"token {cell.token_index}", how, source]
     if cell.is_wrong:
         lines.append("not the right token")
     return "\n".join(line for line in lines if line)
+
+
+def _asked(cell: TokenCell) -> str:
+    """Why the engine did not have the choice; empty: it had."""
+    if cell.rank is not None:
+        return f"number {cell.rank + 1} of the best, for beam {cell.rank + 1}"
+    return "forced" if cell.is_forced else ""

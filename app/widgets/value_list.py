@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QSizePolicy
 from app.theme import Theme
 from app.widgets import marks
 from app.widgets.canvas import Canvas, Hit
+from app.widgets.letters import letters
 from core.readouts.seam_values import SeamValue
 
 _BOX_PX = 4
@@ -40,7 +41,9 @@ class ValueList(Canvas):
         self._note = ""
         self._pieces: list[_Piece] = []
         self._first = 0
-        self._metrics = QFontMetricsF(theme.mono())
+        self._placed_px: int | None = None
+        self._font = theme.mono()
+        self._metrics = QFontMetricsF(self._font)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     @property
@@ -62,10 +65,12 @@ class ValueList(Canvas):
     def show_values(self, values: Sequence[SeamValue], note: str) -> None:
         """Show these, and a line that says what is to be said of them."""
         order = ("answer", "effect", "argument")
-        self._values = tuple(
+        ordered = tuple(
             sorted(values, key=lambda value: (not value.is_wrong, order.index(value.kind)))
         )
-        self._note = note
+        if (ordered, note) == (self._values, self._note):
+            return
+        self._values, self._note, self._placed_px = ordered, note, None
         self._first = 0
         self._place()
 
@@ -123,8 +128,10 @@ class ValueList(Canvas):
 
     def _place(self, width: int | None = None) -> None:
         width = self.width() if width is None else width
-        self._pieces = list(self._placed(width))
-        self.update()
+        if width != self._placed_px:
+            self._placed_px = width
+            self._pieces = list(self._placed(width))
+            self.update()
 
     def _placed(self, width: int) -> Iterator[_Piece]:
         margin = float(self.theme.margin_px)
@@ -143,7 +150,7 @@ class ValueList(Canvas):
 
     def _width(self, role: str, text: str) -> float:
         framed = 2 * _BOX_PX if role in ("wrong", "expected") else 0
-        return self._metrics.horizontalAdvance(text) + framed + 2
+        return letters(text, self._font).width + framed + 2
 
     def _draw_piece(self, painter: QPainter, piece: _Piece, right_px: float) -> None:
         """What stands left of `right_px`."""

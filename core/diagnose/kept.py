@@ -209,7 +209,7 @@ def _short(tokens: list[int]) -> str:
 
 
 RETAINED = Aspect(
-    field="length",
+    field="contents",
     is_per_layer=False,
     observed=once(_retained),
     right=_right_retained,

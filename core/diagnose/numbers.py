@@ -216,8 +216,8 @@ def _heads_of(run: Run, call: Call, layer: int) -> Answer:
     keys = _read_keys(run, call, layer) if told.used_keys is None else told.used_keys
     keys = keys if keys.ndim == 3 else keys[-1]
     products = np.einsum("hd,ksd->hks", told.queries[:, -1], keys) / np.sqrt(keys.shape[-1])
-    off_by = np.abs(products - told.scores[:, -1][:, None]).max(axis=-1)  # [Hq, Hkv]
-    near = _NEAR * max(1.0, float(np.abs(told.scores[:, -1]).max()))
+    off_by = np.abs(products - told.scores[:, -1][:, None]).max(axis=-1, initial=0.0)  # [Hq, Hkv]
+    near = _NEAR * max(1.0, float(np.abs(told.scores[:, -1]).max(initial=0.0)))
     rights = np.array(right)
     is_right = off_by[np.arange(n_heads), rights] <= off_by.min(axis=1) + near
     return tuple(np.where(is_right, rights, off_by.argmin(axis=1)).tolist())

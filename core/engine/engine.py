@@ -6,6 +6,7 @@ forward.py. The engine knows no fault, policy or layout by name: it asks `Seams`
 """
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -137,6 +138,21 @@ class Engine:
         return self._store.n_allocated if self._grows else 0
 
     @property
+    def store(self) -> RowStore:
+        """The buffers."""
+        return self._store
+
+    def copied(self, witness: Witness) -> "Engine":
+        """Another engine that goes on from here by itself, watched by `witness`.
+
+        All of the torch state is copied, aliasing included; only the model is shared.
+        """
+        as_they_are = {id(self._model): self._model, id(self._witness): witness, id(self.beams): ()}
+        other = deepcopy(self, as_they_are)
+        other.beams = (other,)
+        return other
+
+    @property
     def dtype(self) -> torch.dtype:
         """Number type of weights and cache."""
         return self._model.weights.dtype
@@ -194,6 +210,7 @@ class Engine:
             self._ledger = start
             outcome = PositionLimit(limit)
             return self._bare_record(seams, request, outcome, read_ids, token_index, n_short)
+        self._store.dead.let_go(self._store.layers, room.ledger, seams)
         logits = self._compute(planned, seams, request.n_rejected)
         self._commit(planned, n_short, seams[0])
         if request.n_rejected:
@@ -264,6 +281,7 @@ class Engine:
             slots = seams[0].next_slots(ledger, n)
             highest = max(int(table.slot_mapping(slots).max()) for table in seams)
             self._store.reach(highest + 1, [table.grow for table in seams])
+            self._store.dead.let_go(self._store.layers, ledger, seams)
             none = np.full(n, ABSENT, dtype=np.int64)
             counted = counted.with_rows(slots, none, none, none)
             for layer, table in enumerate(seams):

@@ -105,7 +105,8 @@ class Reprefill:
         if n_short == 0:
             return Room(ledger, token_ids)
         kept = np.concatenate([ledger.token_id, token_ids])[-self.capacity :]
-        start = ledger.seen + len(token_ids) - len(kept)
+        # A ledger that a fault made count too little has no token before the first one.
+        start = max(0, ledger.seen + len(token_ids) - len(kept))
         return Room(
             Ledger(ledger.capacity, seen=start, origin=start),
             kept,

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from core.arrays import IntArray
+from core.engine.dead_rows import DeadRows, LeftAlone
 from core.engine.seams import Buffers, allocate
 from core.engine.types import are_same
 
@@ -84,6 +85,14 @@ class LayerRows:
         is_inside = rows < self.n_rows
         self.kv[part][:, rows[is_inside]] = heads[:, is_inside]
 
+    def fill(self, rows: IntArray, key: float, value: float) -> None:
+        """Make all numbers of the keys, and all of the values, of these rows the same."""
+        at = torch.tensor(rows).to(self._buffer.device)
+        self._buffer[at, 0] = key
+        self._buffer[at, 1] = value
+        for row in [row for row in self._borrowed if row in rows]:
+            del self._borrowed[row]
+
     def borrow(self, row: int, keys: Tensor, values: Tensor) -> None:
         """Hold keys and values [Hkv, D] of one row by reference: whoever owns them can change it.
 
@@ -109,11 +118,13 @@ class RowStore:
         scratch: [2, Hkv, 1, D] key and value of a single new token; used again for every token
             and layer, as real engines do.
         scratch_pair: its keys and its values, each [Hkv, 1, D].
+        dead: what becomes of rows that hold nothing that counts.
     """
 
     layers: tuple[LayerRows, ...]
     scratch: Tensor
     scratch_pair: tuple[Tensor, Tensor]
+    dead: DeadRows
 
     @property
     def n_rows(self) -> int:
@@ -131,7 +142,9 @@ class RowStore:
         while n_now < min(n_rows, self.n_rows):
             n_now = min(2 * n_now, self.n_rows)
             for layer, grow in zip(self.layers, grows, strict=True):
+                n_before = layer.n_allocated
                 layer.grow(n_now, grow)
+                self.dead.begun(layer, n_before)
 
     @classmethod
     def allocate(
@@ -143,16 +156,21 @@ class RowStore:
         like: Tensor,
         allocate: Allocate = allocate,
         first_rows: int | None = None,
+        dead: DeadRows | None = None,
     ) -> "RowStore":
         """Buffers with the number type and on the device of `like`, by the seam `allocate`.
 
-        They begin with `first_rows` rows and grow up to `n_rows`; None: all are there at once.
+        They begin with `first_rows` rows and grow up to `n_rows`; None: all are there at once. Rows
+        that hold nothing that counts become what `dead` makes of them; None: they stay.
         """
         n_first = n_rows if first_rows is None else min(first_rows, n_rows)
         buffers = allocate(n_layers, (n_first, 2, n_kv_heads, d_head), like)
         layers = tuple(LayerRows(buffer, n_rows) for buffer in buffers)
+        dead = dead or LeftAlone()
+        for rows in layers:
+            dead.begun(rows, 0)
         scratch = like.new_zeros(2, n_kv_heads, 1, d_head)
-        return cls(layers, scratch, (scratch[0], scratch[1]))
+        return cls(layers, scratch, (scratch[0], scratch[1]), dead)
 
     def hand_over(self, new_rows: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values [Hkv, T, D] of `new_rows` [2, Hkv, T, D], as the store gets them.

@@ -44,9 +44,10 @@ class Sampled:
         """
         if not np.isfinite(logits).all():
             return int(logits.argmax())
-        scaled = logits.astype(np.float64) / self.temperature
-        order = np.argsort(-scaled, kind="stable")
-        weights = np.exp(scaled[order] - scaled[order[0]])
+        order = np.argsort(-logits.astype(np.float64), kind="stable")
+        below_best = logits[order].astype(np.float64) - float(logits[order[0]])
+        with np.errstate(over="ignore"):  # near a temperature of 0 all but the best go to exp(-inf)
+            weights = np.exp(below_best / self.temperature)
         shares: FloatArray = weights / weights.sum()
         n_kept = len(order) if self.top_k is None else min(self.top_k, len(order))
         if self.top_p is not None:

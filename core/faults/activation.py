@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from core.engine.seams import CORRECT, PER_LAYER, Seams
 from core.errors import FaultError
-from core.faults.catalog import find_faults
 from core.faults.fault import Fault
+from core.faults.known import BUILT_IN, KnownFaults, LoadedFault
 from core.spec import FaultUse
 
 
@@ -14,7 +14,7 @@ from core.spec import FaultUse
 class Activation:
     """Which seam table each layer asks at each step. Built once, so equal tables are one object."""
 
-    uses: tuple[tuple[FaultUse, Fault], ...]
+    uses: tuple[tuple[FaultUse, Fault | LoadedFault], ...]
     n_layers: int
 
     def tables(self) -> Callable[[int], tuple[Seams, ...]]:
@@ -47,14 +47,17 @@ def is_acting(use: FaultUse, step: int, layer: int) -> bool:
     return use.first_step <= step <= last and (use.layers is None or layer in use.layers)
 
 
-def activate(uses: tuple[FaultUse, ...], n_layers: int) -> Activation:
+def activate(
+    uses: tuple[FaultUse, ...], n_layers: int, known: KnownFaults = BUILT_IN
+) -> Activation:
     """The activation of a spec's faults in a model of `n_layers`.
 
     Raises:
-        FaultError: an unknown fault, two on one seam, a layer that the model has not, a choice
-            of layers for a decision that is taken once for all of them, or steps in wrong order.
+        FaultError: an unknown fault or one whose file is not loaded, two on one seam, a layer that
+            the model has not, a choice of layers for a decision that is taken once for all of
+            them, or steps in wrong order.
     """
-    pairs = tuple((use, fault) for use in uses for fault in find_faults(use.id))
+    pairs = tuple((use, fault) for use in uses for fault in known.of(use))
     for use, fault in pairs:
         _check_use(use, fault, n_layers)
     for i, (first_use, first) in enumerate(pairs):
@@ -67,7 +70,7 @@ def activate(uses: tuple[FaultUse, ...], n_layers: int) -> Activation:
     return Activation(pairs, n_layers)
 
 
-def _check_use(use: FaultUse, fault: Fault, n_layers: int) -> None:
+def _check_use(use: FaultUse, fault: Fault | LoadedFault, n_layers: int) -> None:
     if use.first_step < 0 or (use.last_step is not None and use.last_step < use.first_step):
         raise FaultError(f"{use.id} acts from step {use.first_step} to {use.last_step}")
     if use.layers is None:

@@ -5,7 +5,7 @@ import numpy as np
 from core.engine.seams import Seams
 from core.engine.types import Ledger
 from core.faults.fault import Fault, Promise
-from core.faults.lacking import step_after_rows_left
+from core.faults.lacking import rows_that_leave
 from core.faults.scenarios import WIDE_WINDOW, WINDOW
 
 
@@ -27,10 +27,10 @@ FAULT = Fault(
     tier="A",
     patch=Seams(evict=newest_leaves),
     shows_in=WINDOW,
-    promise=Promise(step=3, field="readable", first_wrong_logits=3, verdicts=("policy", "logits")),
+    promise=Promise(step=2, field="contents", first_wrong_logits=3, verdicts=("policy",)),
     hides_in=WIDE_WINDOW,
     why_hidden="nothing has to leave",
     repair="drop the smallest token index outside the sinks",
     sources=("JaydenLyh/Reward-Forcing#5",),
-    lacks=step_after_rows_left,
+    lacks=rows_that_leave,
 )

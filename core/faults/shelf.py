@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from core.engine.seams import CORRECT, Seams
+from core.errors import LessonError
 from core.faults.catalog import COMBINATIONS, FAULTS
 from core.faults.fault import Fault
 from core.lessons import Rule, Shelf, Topic, lesson_folder, load_lesson
@@ -18,8 +19,7 @@ _SECTION = re.compile(r"^(Args|Returns|Raises):", re.MULTILINE)
 def shelf() -> Shelf:
     """All lessons and rules; they are read once, when first asked for.
 
-    Raises:
-        LessonError: a lesson cannot be understood.
+    A lesson that cannot be understood is told in its topic, and the others are there.
     """
     topics = {fault.id: (_topic(fault),) for fault in FAULTS}
     named = {
@@ -35,8 +35,13 @@ def _seams() -> tuple[dataclasses.Field[object], ...]:
 
 def _topic(fault: Fault) -> Topic:
     folder = lesson_folder(fault.id)
-    lesson = load_lesson(folder) if folder.is_dir() else None
-    return Topic(fault.id, fault.title, fault.seam, lesson)
+    lesson, trouble = None, None
+    if folder.is_dir():
+        try:
+            lesson = load_lesson(folder)
+        except LessonError as error:
+            trouble = str(error)
+    return Topic(fault.id, fault.title, fault.seam, lesson, trouble)
 
 
 def _rule(seam: str) -> Rule:

@@ -5,7 +5,7 @@ import numpy as np
 from core.engine.seams import Seams
 from core.engine.types import Ledger
 from core.faults.fault import Fault, Promise
-from core.faults.lacking import step_after_rows_left
+from core.faults.lacking import rows_that_leave
 from core.faults.scenarios import SINKS, WIDE_SINKS
 
 
@@ -22,7 +22,7 @@ FAULT = Fault(
     tier="B",
     patch=Seams(evict=oldest_leaves),
     shows_in=SINKS,
-    promise=Promise(step=3, field="readable", first_wrong_logits=3, verdicts=("policy", "logits")),
+    promise=Promise(step=2, field="contents", first_wrong_logits=3, verdicts=("policy",)),
     hides_in=WIDE_SINKS,
     why_hidden="nothing has to leave",
     repair="evict from index S on",
@@ -30,5 +30,5 @@ FAULT = Fault(
         "vllm-project/vllm#1304",
         "JaydenLyh/Reward-Forcing#5",
     ),
-    lacks=step_after_rows_left,
+    lacks=rows_that_leave,
 )

@@ -3,38 +3,23 @@
 What is shown as code is what runs: nothing is copied. torch is not needed for it.
 """
 
-import inspect
-import textwrap
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import cache
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from core.engine.seams import CORRECT, Seams
+from core.engine.seams import CORRECT
 from core.faults.activation import is_acting
 from core.faults.catalog import find_faults
+from core.faults.function_source import FunctionSource, OwnCode, source_of
+from core.faults.own import SEAM_NAMES
 from core.spec import FaultUse
 
-SEAM_NAMES: tuple[str, ...] = tuple(field.name for field in fields(Seams))
-_ROOT = Path(__file__).resolve().parents[2]
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionSource:
-    """A function as it stands in its file.
-
-    Attributes:
-        name: its own name.
-        text: its lines.
-        file: its file, from the program's folder on; a foreign file by its name.
-        line: number of its first line there.
-    """
-
-    name: str
-    text: str
-    file: str
-    line: int
+__all__ = [
+    "SEAM_NAMES",
+    "FunctionSource",
+    "SeamSource",
+    "correct_source",
+    "faulty_sources",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,43 +45,53 @@ class SeamSource:
     when: str = ""
 
 
-def faulty_sources(uses: tuple[FaultUse, ...], step: int, layer: int) -> tuple[SeamSource, ...]:
+def faulty_sources(
+    uses: tuple[FaultUse, ...], step: int, layer: int, own: Sequence[OwnCode] = ()
+) -> tuple[SeamSource, ...]:
     """One for each fault that is on, in their order, as they act in a step and a layer.
+
+    Args:
+        uses: the faults that are on.
+        step: the step looked at.
+        layer: the layer looked at.
+        own: what is known of faults from files.
 
     Raises:
         FaultError: a fault is not known.
     """
     return tuple(
         SeamSource(
-            seam=fault.seam,
-            correct=_source_of(getattr(CORRECT, fault.seam)),
-            faulty=_source_of(getattr(fault.patch, fault.seam)),
-            fault_id=fault.id,
-            fault_title=fault.title,
+            seam=seam,
+            correct=source_of(getattr(CORRECT, seam)),
+            faulty=faulty,
+            fault_id=fault_id,
+            fault_title=title,
             is_acting=is_acting(use, step, layer),
             when=_when(use),
         )
         for use in uses
-        for fault in find_faults(use.id)
+        for fault_id, title, seam, faulty in _replaced(use, own)
     )
+
+
+def _replaced(
+    use: FaultUse, own: Sequence[OwnCode]
+) -> Iterator[tuple[str, str, str, FunctionSource]]:
+    """Id, title, seam and function of what a use switches on; one that is not loaded, of none."""
+    if use.file is not None:
+        for code in own:
+            if (code.id, code.file) == (use.id, use.file):
+                yield code.id, code.title, code.seam, code.source
+                return
+        return
+    for fault in find_faults(use.id):
+        function = getattr(fault.patch, fault.seam)
+        yield fault.id, fault.title, fault.seam, source_of(function)
 
 
 def correct_source(seam: str) -> SeamSource:
     """The correct function of a seam."""
-    return SeamSource(seam, _source_of(getattr(CORRECT, seam)))
-
-
-@cache
-def _source_of(function: Callable[..., Any]) -> FunctionSource:
-    """A function's text; where its file is not there, a line that says so."""
-    name = getattr(function, "__name__", type(function).__name__)
-    try:
-        lines, line = inspect.getsourcelines(function)
-        file = Path(inspect.getsourcefile(function) or "")
-    except (OSError, TypeError):
-        return FunctionSource(name, f"# the source of {name} is not there to be read", "", 0)
-    shown = file.relative_to(_ROOT) if file.is_relative_to(_ROOT) else Path(file.name)
-    return FunctionSource(name, textwrap.dedent("".join(lines)).rstrip(), shown.as_posix(), line)
+    return SeamSource(seam, source_of(getattr(CORRECT, seam)))
 
 
 def _when(use: FaultUse) -> str:

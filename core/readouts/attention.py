@@ -6,26 +6,20 @@ then, so that decoding one token at a time still shows a triangle.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray, frozen
-from core.readouts.attention_image import (
-    Bins,
-    Codes,
-    Order,
-    ReadSpan,
-    SlotOrder,
-    Take,
-    TokenOrder,
-    last_rows,
-    takes_of,
-)
+from core.arrays import ABSENT, FloatArray, IntArray, frozen
+from core.readouts.attention_image import Codes, Take, last_rows
 from core.readouts.attention_keys import KeyLabel, KeysRead, keys_of_take
+from core.readouts.attention_lines import KeptLines
+from core.readouts.attention_orders import Order, SlotOrder, TokenOrder
 from core.readouts.attention_words import attention_sentence
 from core.readouts.history import SlotHistory, computed_tokens
 from core.readouts.lazily import Lazily
@@ -55,51 +49,65 @@ class HeadGrid:
     """One head. R queries, C columns; all of it is made when it is asked for.
 
     Attributes:
+        n_rows: R.
+        n_columns: C.
         keys: what the columns were, one for each step that computed some of the queries.
-        step_of: [R] which of `keys` is a query's.
-        columns: [C] each column as the newest step found it that read it.
     """
 
     def __init__(
-        self, view: RunView, takes: Sequence[Take], order: Order, text: Mapping[int, str]
+        self,
+        view: RunView,
+        takes: Sequence[Take],
+        order: Order,
+        lines: KeptLines,
+        text: Mapping[int, str],
     ) -> None:
-        """Takes the queries and the order of the columns."""
-        layer = view.selection.layer
-        keys = Lazily(
-            len(takes), lambda i: keys_of_take(view.records, takes[i], order, layer, text)
-        )
-        columns = [order.columns(take.record.layers[layer].plan) for take in takes]
-        newest = np.full(order.n_columns if takes else 0, len(takes) - 1)
-        for i, read in enumerate(columns):
-            newest[read] = i  # the last of the takes that read a column
-        self.keys: Sequence[KeysRead] = keys
-        # No reference to this grid itself: a circle would have to be found by the collector.
-        self.columns: Sequence[KeyLabel] = Lazily(
-            len(newest), lambda column: keys[int(newest[column])].label(column)
-        )
-        self._n_rows = [take.n_rows for take in takes]
-        self.step_of: IntArray = frozen(np.repeat(np.arange(len(takes)), self._n_rows))
-        self._view, self._takes, self._order, self._read = view, takes, order, columns
+        """Takes the queries, the order of the columns, and where codes are kept."""
+        layer, span_of = view.selection.layer, view.history.attention_rows.span
 
-    @property
-    def n_rows(self) -> int:
-        """R."""
-        return len(self.step_of)
+        def keys_of(i: int) -> KeysRead:
+            span = span_of(takes[i].record.layers[layer].plan)
+            return keys_of_take(view.records, takes[i], order, layer, span, text)
+
+        self.keys: Sequence[KeysRead] = Lazily(len(takes), keys_of)
+        self._ends = list(accumulate(take.n_rows for take in takes))
+        self.n_rows = self._ends[-1] if takes else 0
+        self.n_columns = order.n_columns if takes else 0
+        self._view, self._takes, self._order, self._lines = view, takes, order, lines
+
+    @cached_property
+    def columns(self) -> Sequence[KeyLabel]:
+        """[C] each column as the newest step found it that read it."""
+        newest = np.full(self.n_columns, len(self._takes) - 1)
+        for i, take in enumerate(self._takes):
+            newest[self._columns_of(take)] = i  # the last of the takes that read a column
+        # No reference to this grid itself: a circle would have to be found by the collector.
+        keys = self.keys
+        return Lazily(self.n_columns, lambda column: keys[int(newest[column])].label(column))
 
     @cached_property
     def codes(self) -> Codes:
         """[R, C] see `Code`."""
+        return self.codes_of(np.arange(self.n_columns))
+
+    def codes_of(self, columns: IntArray) -> Codes:
+        """[R, n] the codes of n of the columns."""
         if not self._takes:
-            return frozen(np.zeros((0, 0), np.uint8))
+            return frozen(np.zeros((0, len(columns)), np.uint8))
+        order, rows = self._order, self._view.history.attention_rows
         layer, head = self._view.selection.layer, self._view.selection.head
-        codes = np.repeat(self._order.unread(self._takes), self._n_rows, axis=0)
-        rows = self._view.history.attention_rows
-        first = 0
-        for take, columns in zip(self._takes, self._read, strict=True):
+
+        def fill(take: Take, codes: Codes) -> None:
+            codes[:] = order.unread(take)
+            places = order.places_read(rows.span(take.record.layers[layer].plan))
+            first = 0
             for block in rows.head(take, layer, head):
-                codes[first : first + len(block), columns] = block
+                codes[first : first + len(block), places] = block
                 first += len(block)
-        return frozen(codes)
+
+        kind = (layer, head, order.sizes)
+        lines, which = self._lines.of(self._takes, kind, (sum(order.sizes),), fill)
+        return frozen(lines[which[:, None], order.places[columns]])
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -108,12 +116,13 @@ class HeadGrid:
             return frozen(np.zeros((0, 0)))
         layer, head = self._view.selection.layer, self._view.selection.head
         dtype = self._takes[0].record.layers[layer].weights.dtype
-        weights = np.zeros(self.codes.shape, dtype=np.result_type(dtype, np.float32))
+        shape = (self.n_rows, self.n_columns)
+        weights = np.zeros(shape, dtype=np.result_type(dtype, np.float32))
         first = 0
-        for take, columns in zip(self._takes, self._read, strict=True):
+        for take in self._takes:
             told, rows = take.record.layers[layer], slice(take.first, take.stop)
             read = np.where(told.plan.mask[rows], told.weights[head, rows], 0.0)
-            weights[first : first + take.n_rows, columns] = read
+            weights[first : first + take.n_rows, self._columns_of(take)] = read
             first += take.n_rows
         return frozen(weights)
 
@@ -121,16 +130,20 @@ class HeadGrid:
     def newest_weights(self) -> FloatArray:
         """[C] the last row of `weights`, of which there must be one."""
         layer, head = self._view.selection.layer, self._view.selection.head
-        take, columns = self._takes[-1], self._read[-1]
+        take = self._takes[-1]
         told, row = take.record.layers[layer], take.stop - 1
         read = np.where(told.plan.mask[row], told.weights[head, row], 0.0)
-        weights = np.zeros(self._order.n_columns, dtype=np.result_type(read.dtype, np.float32))
-        weights[columns] = read
+        weights = np.zeros(self.n_columns, dtype=np.result_type(read.dtype, np.float32))
+        weights[self._columns_of(take)] = read
         return frozen(weights)
 
     def key(self, row: int, column: int) -> KeyLabel:
-        """What a column was when the query of a row was computed."""
-        return self.keys[int(self.step_of[row])].label(column)
+        """What a column was when the query of a row was computed; row -1 is the newest."""
+        return self.keys[bisect_right(self._ends, row % self.n_rows)].label(column)
+
+    def _columns_of(self, take: Take) -> slice | IntArray:
+        plan = take.record.layers[self._view.selection.layer].plan
+        return self._order.columns(self._view.history.attention_rows.span(plan))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +172,7 @@ class AttentionReadout:
     head: int
     is_computed: bool
     n_now: int
-    queries: tuple[QueryLabel, ...]
+    queries: Sequence[QueryLabel]
     atlas: Codes
     by_token: HeadGrid
     by_slot: HeadGrid
@@ -170,74 +183,84 @@ class AttentionReadout:
 
 def attention_readout(view: RunView) -> AttentionReadout:
     """Attention of the step that is looked at, all heads."""
-    selection, records = view.selection, view.records
-    record, slots = records[selection.step], view.history.slots(selection.step)
-    text_at = view.history.text(selection.step)
+    selection, history = view.selection, view.history
+    step, layer, rows = selection.step, selection.layer, history.attention_rows
+    record, slots, text_at = view.records[step], history.slots(step), history.text(step)
     text = WordsAt(text_at, view.token_text)
-    takes = tuple(takes_of(records, selection.step, text_at.end, ENLARGED_ROWS))
-    spans = _spans(view, takes, (selection.layer,))
-    by_token = HeadGrid(view, takes, TokenOrder(spans, slots), text)
-    by_slot = HeadGrid(view, takes, SlotOrder(spans, slots), text)
+    takes = rows.texts.of(view.records, step, text_at.end, ENLARGED_ROWS)
+    spans = [rows.span(take.record.layers[layer].plan) for take in takes]
+    by_token = HeadGrid(view, takes, TokenOrder(spans, slots), rows.by_token, text)
     return AttentionReadout(
-        step=selection.step,
-        layer=selection.layer,
+        step=step,
+        layer=layer,
         head=selection.head,
         is_computed=record.is_computed,
         n_now=takes[-1].n_rows if record.is_computed else 0,
-        queries=tuple(label for take in takes for label in _query_labels(take, text)),
+        queries=_queries(takes, text),
         atlas=_atlas(view, takes, slots),
         by_token=by_token,
-        by_slot=by_slot,
+        by_slot=HeadGrid(view, takes, SlotOrder(slots), rows.by_slot, text),
         axis=slot_axis(view, slots.n_slots),
         sentence=attention_sentence(record, by_token, selection, text),
         selection=selection,
     )
 
 
-def _query_labels(take: Take, text: Mapping[int, str]) -> Iterator[QueryLabel]:
-    for token in computed_tokens(take.record)[take.first : take.stop]:
-        yield QueryLabel(token, text[token], take.record.step)
+def _queries(takes: Sequence[Take], text: Mapping[int, str]) -> Sequence[QueryLabel]:
+    ends = list(accumulate(take.n_rows for take in takes))
 
+    def label(row: int) -> QueryLabel:
+        at = bisect_right(ends, row)
+        take = takes[at]
+        token = computed_tokens(take.record)[take.stop - (ends[at] - row)]
+        return QueryLabel(token, text[token], take.record.step)
 
-def _spans(view: RunView, takes: Sequence[Take], layers: Sequence[int]) -> dict[int, ReadSpan]:
-    """What is read by each plan of the takes in the layers, by the plan's identity."""
-    span_of, spans = view.history.attention_rows.span, dict[int, ReadSpan]()
-    for take in takes:
-        told = take.record.layers
-        for layer in layers:
-            plan = told[layer].plan
-            if id(plan) not in spans:
-                spans[id(plan)] = span_of(plan)
-    return spans
+    return Lazily(ends[-1] if ends else 0, label)
 
 
 def _atlas(view: RunView, takes: Sequence[Take], slots: SlotHistory) -> Codes:
-    """Rows of all heads, of so many neighbouring columns the highest code as keep it small."""
-    config = view.model.config
-    layers, n_heads = range(config.n_layers), config.n_heads
+    """[L, H, rows, bins] rows of all heads, of so many neighbours the highest as keep it small.
+
+    A bin is of the same tokens or slots in each step, so that what it shows of a row stays.
+    """
+    config, rows = view.model.config, view.history.attention_rows
+    shape = (config.n_layers, config.n_heads)
     shown = tuple(last_rows(takes, ATLAS_ROWS))
     if not shown:
-        return frozen(np.zeros((config.n_layers, n_heads, 0, 0), dtype=np.uint8))
-    order = TokenOrder(_spans(view, shown, layers), slots)
+        return frozen(np.zeros((*shape, 0, 0), dtype=np.uint8))
+    order = TokenOrder([span for take in shown for span in rows.spans(take.record)], slots)
     n_pooled = 1
-    while order.n_columns > n_pooled * max(LEAST_ATLAS_COLUMNS, ATLAS_COLUMNS // n_heads):
+    while order.n_columns > n_pooled * max(LEAST_ATLAS_COLUMNS, ATLAS_COLUMNS // config.n_heads):
         n_pooled *= 2
-    bins = Bins(order, n_pooled)
-    base = np.repeat(bins.pooled(order.unread(shown)), [take.n_rows for take in shown], axis=0)
-    # Rows first, so that each is written in one go.
-    codes = np.empty((len(base), config.n_layers, n_heads, bins.n_columns), dtype=np.uint8)
-    codes[:] = base[:, None, None]
-    first = 0
-    for take in shown:
-        for groups in view.history.attention_rows.all_heads(take, n_pooled):
-            n_rows = len(groups[0].codes)
+    n_token_bins, n_slot_bins = (-(-size // n_pooled) for size in order.sizes)
+
+    def fill(take: Take, codes: Codes) -> None:
+        codes[:] = _pooled(order.unread(take), order.sizes[0], n_pooled)
+        first = 0
+        for groups in rows.all_heads(take, n_pooled):
+            part = codes[first : first + len(groups[0].codes)]
             for group in groups:
-                columns = bins.columns(group.token_bins, group.slot_bins)
-                place = codes[first : first + n_rows]
+                bins = np.concatenate((group.token_bins, n_token_bins + group.slot_bins))
                 if len(group.layers) == config.n_layers:
-                    place[..., columns] = group.codes
+                    part[..., bins] = group.codes
                 else:
                     for i, layer in enumerate(group.layers):
-                        place[:, layer][..., columns] = group.codes[:, i]
-            first += n_rows
-    return frozen(codes).transpose(1, 2, 0, 3)
+                        part[:, layer][..., bins] = group.codes[:, i]
+            first += len(part)
+
+    line_shape = (*shape, n_token_bins + n_slot_bins)
+    lines, which = rows.atlas.of(shown, (n_pooled, order.sizes), line_shape, fill)
+    is_slot = order.tokens == ABSENT
+    bins = np.where(is_slot, n_token_bins + order.slots // n_pooled, order.tokens // n_pooled)
+    bins = bins[np.diff(bins, prepend=-1) != 0]
+    codes = frozen(lines.take(which, axis=0))
+    is_run = bins[-1] - bins[0] == len(bins) - 1
+    shown_bins = slice(int(bins[0]), int(bins[-1]) + 1) if is_run else bins
+    return codes[..., shown_bins].transpose(1, 2, 0, 3)
+
+
+def _pooled(places: Codes, n_tokens: int, n_pooled: int) -> Codes:
+    """[bins] the highest of `n_pooled` places, first of tokens, then of slots."""
+    tokens, slots = places[:n_tokens], places[n_tokens:]
+    parts = (np.maximum.reduceat(p, np.arange(0, len(p), n_pooled)) for p in (tokens, slots))
+    return np.concatenate([*parts])

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.arrays import ABSENT, BoolArray, IntArray, frozen, known
-from core.readouts.attention_image import Order, Take
-from core.readouts.history import rows_unwritten
+from core.blank_rows import rows_unwritten
+from core.readouts.attention_image import ReadSpan, Take
+from core.readouts.attention_orders import Order
 from core.record import StepRecord
 
 
@@ -73,11 +74,16 @@ class KeysRead:
 
 
 def keys_of_take(
-    records: Sequence[StepRecord], take: Take, order: Order, layer: int, text: Mapping[int, str]
+    records: Sequence[StepRecord],
+    take: Take,
+    order: Order,
+    layer: int,
+    span: ReadSpan,
+    text: Mapping[int, str],
 ) -> KeysRead:
-    """What a take's step found in the columns."""
-    told, plan = take.record.layers[layer], take.record.layers[layer].plan
-    columns = order.columns(plan)
+    """What a take's step found in the columns; `span` is of its plan."""
+    told, plan = take.record.layers[layer], span.plan
+    columns = order.columns(span)
     slot, claimed = order.slots.copy(), order.tokens.copy()
     token = np.full(order.n_columns, ABSENT, dtype=np.int64)
     is_read, is_unwritten = (np.zeros(order.n_columns, dtype=np.bool_) for _ in range(2))

@@ -13,11 +13,14 @@ import numpy as np
 from core.arrays import ABSENT, FloatArray, IntArray
 from core.engine.types import LayerPlan
 from core.readouts.attention_image import HIDDEN, Codes, ReadSpan, Take, weight_codes
+from core.readouts.attention_lines import KeptLines
+from core.readouts.attention_texts import TextTakes
 from core.record import LayerRecord, StepRecord
 
 _BLOCK = 16
 _MOST_BYTES = 4_000_000
 _ENTRY_BYTES = 500
+_HEAD_BYTES, _ATLAS_BYTES = 1_000_000, 2_000_000
 
 T = TypeVar("T")
 
@@ -43,10 +46,21 @@ Groups = tuple[PooledRows, ...]
 
 
 class AttentionRows:
-    """Remembers rows that were shown, up to a number of bytes; the first ones go first."""
+    """Remembers rows that were shown, up to a number of bytes; the first ones go first.
+
+    Attributes:
+        texts: which queries are a text's.
+        by_token: lines of the head that was looked at last, their columns by token.
+        by_slot: the same by slot.
+        atlas: lines of all heads.
+    """
 
     def __init__(self) -> None:
         """Remembers nothing yet."""
+        self.texts = TextTakes()
+        self.by_token, self.by_slot = KeptLines(_HEAD_BYTES), KeptLines(_HEAD_BYTES)
+        self.atlas = KeptLines(_ATLAS_BYTES)
+        self._spans_of: dict[int, tuple[ReadSpan, ...]] = {}
         self._heads: dict[tuple[int, ...], Codes] = {}
         self._groups: dict[tuple[int, ...], Groups] = {}
         self._spans: dict[int, ReadSpan] = {}
@@ -57,6 +71,14 @@ class AttentionRows:
         found = self._spans.get(id(plan))
         if found is None:
             found = self._spans[id(plan)] = ReadSpan.of(plan)  # the span keeps the plan alive
+        return found
+
+    def spans(self, record: StepRecord) -> tuple[ReadSpan, ...]:
+        """Which tokens the plans of a step read, each plan once."""
+        found = self._spans_of.get(record.step)
+        if found is None:
+            plans = {id(told.plan): told.plan for told in record.layers}
+            found = self._spans_of[record.step] = tuple(map(self.span, plans.values()))
         return found
 
     def head(self, take: Take, layer: int, head: int) -> Sequence[Codes]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.arrays import FloatArray
 from core.readouts.attention_keys import KeyLabel
 from core.record import StepRecord
 from core.selection import Selection
@@ -65,8 +66,7 @@ def _one_head(
     weights = grid.newest_weights
     if np.isnan(weights).any():
         return f"{where}: weights of {query} that are not a number"
-    best: Sequence[int] = np.argsort(-weights, kind="stable")[:_MOST_KEYS].tolist()
-    first, *others = best
+    first, *others = _largest(weights)
     words = [f"{_key_words(grid.key(-1, first))} gets {_number(weights[first])} from {query}"]
     words.extend(
         f"{_key_words(grid.key(-1, column))} {_number(weights[column])}"
@@ -74,6 +74,15 @@ def _one_head(
         if weights[column] >= _LEAST_WEIGHT
     )
     return f"{where}: {', '.join(words)}"
+
+
+def _largest(weights: FloatArray) -> list[int]:
+    """Places of the largest weights, of equal ones the first."""
+    left, places = weights.copy(), list[int]()
+    for _ in range(min(_MOST_KEYS, len(weights))):
+        places.append(int(left.argmax()))
+        left[places[-1]] = -np.inf
+    return places
 
 
 def _key_words(key: KeyLabel) -> str:

@@ -107,10 +107,7 @@ def cache_readout(view: RunView) -> CacheReadout:
 
 def _missing(labels: SlotLabels, expected: Expected | None) -> tuple[int, ...]:
     """Tokens that should be held and are not."""
-    if expected is None:
-        return ()
-    held = set(labels.held.tolist())
-    return tuple(token for token, _ in expected.live if token not in held)
+    return () if expected is None else tuple(labels.lacking.tolist())
 
 
 def _left(record: StepRecord, before: StepRecord | None) -> tuple[int, ...]:
@@ -118,4 +115,7 @@ def _left(record: StepRecord, before: StepRecord | None) -> tuple[int, ...]:
     if before is None:
         return ()
     were, now = before.ledger.token_index, record.ledger.token_index
-    return tuple(were[~np.isin(were, now) & (were != ABSENT)].tolist())
+    size = 2 + int(max(were.max(initial=ABSENT), now.max(initial=ABSENT)))
+    stays = np.zeros(size, dtype=np.bool_)  # its last place is that of no token
+    stays[now] = stays[ABSENT] = True
+    return tuple(were[~stays[were]].tolist())

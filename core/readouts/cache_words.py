@@ -78,7 +78,7 @@ class CacheWords:
         """Rows that are really there, each once, whatever length is told."""
         ledger = self.record.ledger
         n_unwritten = int((shown.state == SlotState.UNWRITTEN).sum())
-        n_counted = len(np.unique(ledger.counted_slots))
+        n_counted = int(np.count_nonzero(np.bincount(ledger.counted_slots)))
         yield f"holds {n_counted - n_unwritten} of {ledger.capacity}"
         if self.left:
             yield f"{_tokens(self.left)} left"
@@ -116,6 +116,8 @@ def _off(rows: Sequence[LayerRow]) -> Iterator[str]:
 
     A slot that holds another token's row has been told before.
     """
+    if not any(row.is_off.any() for row in rows):
+        return
     is_off = {layer: off for row in rows for layer, off in _off_by_layer(row)}
     layers = sorted(layer for layer, off in is_off.items() if off.any())
     if not layers:

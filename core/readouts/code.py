@@ -91,7 +91,7 @@ class CodeReadout:
 def code_readout(view: RunView) -> CodeReadout:
     """The seams of the run that is looked at."""
     selection = view.selection
-    faulty = faulty_sources(view.spec.faults, selection.step, selection.layer)
+    faulty = faulty_sources(view.spec.faults, selection.step, selection.layer, view.own)
     seams = tuple(dict.fromkeys(source.seam for source in faulty))
     acting = [source.seam for source in faulty if source.is_acting]
     return CodeReadout(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from core.diagnose.diagnose import diagnose
-from core.diagnose.finding import Diagnosis
 from core.record import StepRecord
 from core.verdict import StepVerdict
+
+if TYPE_CHECKING:
+    from core.diagnose.finding import Diagnosis
 
 WINDOW_REACH = 12
 """Steps after the first wrong one that are looked at while somebody waits for a picture."""
@@ -26,9 +28,13 @@ class Diagnosed:
     ) -> tuple[Diagnosis, ...]:
         """What is to be said of a run whose first wrong step is `wrong`."""
         stop = min(len(records), wrong + WINDOW_REACH + 1)
-        n_judged = sum(step in verdicts for step in range(wrong, stop))
+        # Those before the wrong one count too: what they lack, the diagnosis may not say.
+        n_judged = sum(map(verdicts.__contains__, range(stop)))
         asked = (id(records[wrong]), id(verdicts[wrong]), stop, n_judged)
         if asked != self._asked:
+            # Here, so that a window which shows a run that is right opens without it.
+            from core.diagnose.diagnose import diagnose
+
             found = diagnose(records[:stop], verdicts, WINDOW_REACH)
             self._asked, self._found = asked, found
         return self._found

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from core.arrays import ABSENT
+from core.compare import held_of
 from core.diagnose.finding import Diagnosis
+from core.readouts.per_step import once
 from core.readouts.verdict_words import difference_words
 from core.readouts.words import plural
 from core.record import StepRecord
@@ -55,7 +57,7 @@ def first_difference_readout(view: RunView) -> FirstDifferenceReadout:
     """The first step that is wrong, and where in it."""
     n_steps = len(view.records)
     n_pending = n_steps - len(view.verdicts)
-    first = first_wrong_of(view.verdicts)
+    first = once(view, _first_wrong, view.verdicts)
     if first is None:
         return FirstDifferenceReadout(
             state="pending" if n_pending else "right",
@@ -81,6 +83,10 @@ def first_difference_readout(view: RunView) -> FirstDifferenceReadout:
         mechanism=mechanism or None,
         account=tuple(sentence for each in known for sentence in account_of(each)),
     )
+
+
+def _first_wrong(view: RunView) -> int | None:
+    return first_wrong_of(view.verdicts)
 
 
 def account_of(found: Diagnosis) -> tuple[str, ...]:
@@ -113,7 +119,7 @@ def _by_verdict(verdict: StepVerdict) -> str:
 def nothing_wrong_words(n_steps: int, n_pending: int) -> str:
     """How many steps were judged, none of which is wrong, and how many were not."""
     if not n_pending:
-        return f"nothing is wrong in {plural(n_steps, 'step')}"
+        return f"nothing is wrong in {'step 0' if n_steps == 1 else f'steps 0–{n_steps - 1}'}"
     if n_pending == n_steps:
         return f"{plural(n_pending, 'step')} pending"
     n_judged = n_steps - n_pending
@@ -137,7 +143,20 @@ def _target(selection: Selection, record: StepRecord, verdict: StepVerdict) -> S
         numbered = zip(record.token_index, record.position_ids, right, strict=False)
         odd = next((token for token, a, b in numbered if a != b), None)
         there = replace(there, token_index=odd)
+    if difference.field == "contents":
+        there = _with_odd_content(there, record, verdict)
     return there
+
+
+def _with_odd_content(selection: Selection, record: StepRecord, verdict: StepVerdict) -> Selection:
+    """The first token that is held and should not be, or not so; else the first that is lacking."""
+    held, right = {*held_of(record)}, {*verdict.expected.live}
+    odd = [*sorted(held - right), *sorted(right - held)]
+    if not odd:
+        return selection
+    token, _ = odd[0]
+    slots = record.ledger.slot[record.ledger.token_index == token].tolist()
+    return replace(selection, token_index=token, slot=slots[0] if slots else None)
 
 
 def _with_odd_slot(selection: Selection, record: StepRecord) -> Selection:

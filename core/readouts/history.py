@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import ABSENT, BoolArray, IntArray
+from core.arrays import ABSENT, IntArray
 from core.outcome import Ok
-from core.record import LayerRecord, StepRecord
+from core.record import StepRecord
 
 PROMPT_PHASES = ("prefill", "new_prompt")
 
@@ -131,37 +131,3 @@ class SlotHistory:
     def was_used_by(self, step: int) -> np.ndarray:
         """[n_slots] whether a step up to this one put a token there."""
         return (self.first_step != ABSENT) & (self.first_step <= step)
-
-
-def slot_history(records: Sequence[StepRecord], step: int) -> SlotHistory:
-    """The slots used by the steps up to `step`, and those that they counted."""
-    capacity = records[step].ledger.capacity
-    used = [(record.step, record.slots) for record in records[: step + 1] if len(record.slots)]
-    all_slots = np.concatenate([np.empty(0, dtype=np.int64), *(slots for _, slots in used)])
-    by_step = np.repeat([at for at, _ in used], [len(slots) for _, slots in used]).astype(np.int64)
-    counted = records[step].ledger.counted_slots
-    n_slots = 1 + max(capacity - 1, int(all_slots.max(initial=-1)), int(counted.max(initial=-1)))
-    first_step = np.full(n_slots, ABSENT, dtype=np.int64)
-    first_step[all_slots[::-1]] = by_step[::-1]  # of several, the earliest is assigned last
-    return SlotHistory(n_slots, first_step)
-
-
-def is_blank(records: Sequence[StepRecord], layer: int, row: int, version: int) -> bool:
-    """Whether a row as first read in step `version` held what a buffer holds before any write.
-
-    A buffer is zero until it is written. `version` ABSENT: never written nor found changed.
-    """
-    if version == ABSENT:
-        return True
-    first = records[version].layers[layer].first_read
-    places = np.flatnonzero(first.row == row)
-    return bool(len(places)) and not first.kv[:, :, places[0]].any()
-
-
-def rows_unwritten(records: Sequence[StepRecord], layer: int, told: LayerRecord) -> BoolArray:
-    """[S] whether a row that was read held no token because it was never written."""
-    found = np.zeros(len(told.row_token), dtype=np.bool_)
-    for place in np.flatnonzero(told.row_token == ABSENT).tolist():
-        row, version = int(told.plan.read_rows[place]), int(told.row_version[place])
-        found[place] = row != ABSENT and is_blank(records, layer, row, version)
-    return found

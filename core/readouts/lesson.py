@@ -27,8 +27,18 @@ class LessonReadout:
 
 
 def lesson_readout(view: RunView, shelf: Shelf) -> LessonReadout:
-    """What there is to learn of a run; a fault that is not on the shelf is passed over."""
-    found = [topic for use in view.spec.faults for topic in shelf.topics.get(use.id, ())]
+    """What there is to learn of a run; a fault that is not on the shelf is passed over.
+
+    A fault of one's own has no lesson, but breaks a rule.
+    """
+    own = {(code.id, code.file): code for code in view.own}
+    found: list[Topic] = []
+    for use in view.spec.faults:
+        code = own.get((use.id, use.file)) if use.file is not None else None
+        if code is not None:
+            found.append(Topic(code.id, code.title, code.seam, None))
+        elif use.file is None:
+            found += shelf.topics.get(use.id, ())
     topics = tuple(dict.fromkeys(found))
     if not topics:
         return LessonReadout((), shelf.rules, "the rules of a cache")

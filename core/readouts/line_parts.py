@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from core.arrays import ABSENT, known
+from core.policy_oracle import Expected
 from core.readouts.history import token_numbers
 from core.record import LayerRecord, StepRecord
 
 LONGEST_LIST = 512
 Sets = list[list[int | None]]
+Live = list[dict[str, int | None]]
 
 
 def visible(record: StepRecord, layer: int) -> Sets:
@@ -24,11 +26,11 @@ def visible(record: StepRecord, layer: int) -> Sets:
     return seen
 
 
-def live(records: Sequence[StepRecord], step: int, layer: int) -> list[dict[str, int | None]]:
+def live(records: Sequence[StepRecord], step: int, layer: int) -> Live:
     """One entry per counted slot, with the token whose row is really there in a layer."""
     rows = records[step].live[layer]
     numbers = token_numbers(records, step)
-    entries: list[dict[str, int | None]] = []
+    entries: Live = []
     for slot, row, token_index in zip(
         rows.slot.tolist(), rows.row.tolist(), rows.token_index.tolist(), strict=True
     ):
@@ -44,6 +46,19 @@ def live(records: Sequence[StepRecord], step: int, layer: int) -> list[dict[str,
             }
         )
     return entries
+
+
+def expected_live(entries: Live, expected: Expected) -> Live | None:
+    """The tokens that are to be held, in token order; None: the entries list just these.
+
+    In whatever slots, and beside rows of no token, which the length counts.
+    """
+    pairs = ((entry["token_index"], entry["position_id"]) for entry in entries)
+    found = {pair for pair in pairs if pair[0] is not None}
+    n_found = sum(entry["token_index"] is not None for entry in entries)
+    if n_found == len(expected.live) and found == {*expected.live}:
+        return None
+    return [{"token_index": token, "position_id": place} for token, place in expected.live]
 
 
 def differing_layers(records: Sequence[StepRecord], step: int) -> dict[str, Any]:

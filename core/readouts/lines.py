@@ -2,7 +2,8 @@
 
 Numbers that are not finite are the strings "nan", "inf" and "-inf". In a step line, lists of more
 than 512 numbers are half-open ranges, and the line says so. Sets of tokens are ascending; null
-stands for a row that holds no token, and comes last.
+stands for a row that holds no token, and comes last. `expected_live` is null where `live` lists
+just the tokens, at just the position ids, that are to be held after the step.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +14,14 @@ from core.diagnose.diagnose import diagnose
 from core.diagnose.finding import Diagnosis
 from core.outcome import Ok, Outcome, PositionLimit, Refused
 from core.readouts.history import text_after
-from core.readouts.line_parts import Sets, differing_layers, live, visible, with_ranges
+from core.readouts.line_parts import (
+    Sets,
+    differing_layers,
+    expected_live,
+    live,
+    visible,
+    with_ranges,
+)
 from core.record import StepRecord
 from core.spec import RunSpec
 from core.trace import EndReason, ModelInfo
@@ -55,6 +63,7 @@ def step_line(
         decode: token ids to text.
     """
     record, expected = records[verdict.step], verdict.expected
+    held = live(records, record.step, 0)
     line = {
         "kind": "step",
         "step": record.step,
@@ -74,7 +83,8 @@ def step_line(
             "expected_length": expected.length,
             "seen": record.ledger.seen,
             "expected_seen": expected.seen,
-            "live": live(records, record.step, 0),
+            "live": held,
+            "expected_live": expected_live(held, expected),
         },
         "layers": differing_layers(records, record.step),
         "next": _next(record, decode),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.arrays import ABSENT, BoolArray, IntArray, frozen, known
-from core.readouts.history import computed_tokens, rows_unwritten
+from core.blank_rows import rows_unwritten
+from core.readouts.history import computed_tokens
 from core.readouts.lazily import Lazily
 from core.readouts.mask_words import RightToSee, Speaker
 from core.readouts.run_history import TextAt, WordsAt
@@ -144,7 +145,7 @@ def mask_readout(view: RunView) -> MaskReadout:
     query = _looked_at(view.selection, queries)
     seen = told.row_token[used[query]].tolist()
     claimed = told.plan.view_token_index
-    order = np.lexsort((claimed, claimed == ABSENT))  # rows without a token stand last
+    order = _by_token(claimed)
     used_row = _triangle_row(used[query][order])
     right_row = _triangle_row(expected[query][order]) if is_judged[query] else None
     speaker = Speaker(view, told, is_unwritten, right.readable[query], query)
@@ -260,6 +261,13 @@ def _layers_alike(record: StepRecord, layer: int) -> tuple[int, ...]:
         )
 
     return tuple(i for i, other in enumerate(record.layers) if is_alike(other))
+
+
+def _by_token(claimed: IntArray) -> slice | IntArray:
+    """Arranges columns by token, those without one last; often they are so already."""
+    if claimed[:1] != ABSENT and bool((claimed[1:] > claimed[:-1]).all()):
+        return slice(None)
+    return np.lexsort((claimed, claimed == ABSENT))
 
 
 def _triangle_row(pattern: BoolArray) -> int | None:

@@ -11,7 +11,7 @@ import numpy as np
 from core.arrays import ABSENT, BoolArray, IntArray, frozen
 from core.policy_oracle import Expected
 from core.readouts.history import computed_tokens
-from core.readouts.words import plural, ranges
+from core.readouts.words import places, plural, ranges
 from core.record import LayerRecord, StepRecord
 
 if TYPE_CHECKING:
@@ -37,15 +37,17 @@ class RightToSee:
 
     def matrix(self, claimed: IntArray) -> tuple[BoolArray, BoolArray]:
         """[T, S] whether each query should see each claimed token, and [T] whether that is said."""
-        right = np.zeros((len(self.readable), len(claimed)), dtype=np.bool_)
+        is_judged = np.array([readable is not None for readable in self.readable], dtype=np.bool_)
+        firsts, lasts = self._runs
+        right = (claimed >= firsts[:, None]) & (claimed <= lasts[:, None])
         size = 1 + max(int(claimed.max(initial=0)), *(r[-1] for r in self.readable if r), 0)
-        for i, readable in enumerate(self.readable):
-            if readable is None:
-                continue
+        for i, readable in self._gapped:
             table = np.zeros(size, dtype=np.bool_)
             table[list(readable)] = True
-            right[i] = np.where(claimed == ABSENT, self.has_loose_rows, table[claimed])
-        is_judged = np.array([readable is not None for readable in self.readable], dtype=np.bool_)
+            right[i] = table[claimed]
+        is_loose = claimed == ABSENT
+        if is_loose.any():
+            right[:, is_loose] = self.has_loose_rows & is_judged[:, None]
         return frozen(right), frozen(is_judged)
 
     def is_not_read(self, claimed: IntArray) -> BoolArray:
@@ -53,13 +55,29 @@ class RightToSee:
         top = max((right[-1] for right in self.readable if right), default=ABSENT)
         is_there = np.zeros(top + 2, dtype=np.bool_)
         is_there[claimed[(claimed != ABSENT) & (claimed <= top)]] = True
-        gone = np.flatnonzero(~is_there[: top + 1])
-        if not len(gone):
-            return np.zeros(len(self.readable), dtype=np.bool_)
-        missing = set(gone.tolist())
-        return np.array(
-            [right is not None and not missing.isdisjoint(right) for right in self.readable]
-        )
+        n_gone = np.concatenate(([0], np.cumsum(~is_there[: top + 1])))
+        firsts, lasts = self._runs
+        found = n_gone[lasts + 1] > n_gone[firsts]
+        for i, readable in self._gapped:
+            found[i] = not is_there[list(readable)].all()
+        return found
+
+    @property
+    def _runs(self) -> tuple[IntArray, IntArray]:
+        """[T] the first and the last token of those that are a run; of others 0 and -1."""
+        ends = [(r[0], r[-1]) if r and _is_run(r) else (0, -1) for r in self.readable]
+        firsts, lasts = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        return firsts, lasts
+
+    @property
+    def _gapped(self) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """(query, tokens) of those that are not a run."""
+        return ((i, r) for i, r in enumerate(self.readable) if r and not _is_run(r))
+
+
+def _is_run(ascending: tuple[int, ...]) -> bool:
+    """Whether different numbers are neighbours, each of the next."""
+    return ascending[-1] - ascending[0] == len(ascending) - 1
 
 
 class Speaker:
@@ -106,27 +124,29 @@ class Speaker:
 
     def _sees(self) -> Iterator[str]:
         found = self._row_token[self._mask]
-        tokens = set(found[found != ABSENT].tolist())
-        if self._readable is None:
-            yield f"sees {self._named(tokens)}"
+        right = self._readable
+        size = 1 + max(int(found.max(initial=0)), right[-1] if right else 0)
+        is_seen, is_right = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
+        is_seen[found[found != ABSENT]] = True
+        if right is None:
+            yield f"sees {self._named(is_seen)}"
             yield "not judged yet" if self._is_pending else "not judged"
             return
-        right = set(self._readable)
-        seen, blind, leaks = tokens & right, right - tokens, tokens - right
-        yield f"sees {len(seen)} of {len(right)}: {self._named(seen)}"
-        if blind:
-            yield f"blind to {ranges(sorted(blind))}"
-        if leaks:
-            yield f"also sees {ranges(sorted(leaks))}, which it should not"
+        is_right[list(right)] = True
+        seen, blind, leaks = is_seen & is_right, is_right & ~is_seen, is_seen & ~is_right
+        yield f"sees {int(seen.sum())} of {len(right)}: {self._named(seen)}"
+        if blind.any():
+            yield f"blind to {places(blind)}"
+        if leaks.any():
+            yield f"also sees {places(leaks)}, which it should not"
 
     def _share(self, rows: BoolArray) -> str:
         """Weight on the rows, in per cent, three digits."""
         return f"{100 * float(self._weights[rows].sum(dtype=np.float64)):.3g} %"
 
-    def _named(self, tokens: set[int]) -> str:
-        if not tokens:
-            return "nothing"
-        return f"{self._noun if len(tokens) == 1 else f'{self._noun}s'} {ranges(sorted(tokens))}"
+    def _named(self, is_told: BoolArray) -> str:
+        n = int(is_told.sum())
+        return f"{self._noun if n == 1 else f'{self._noun}s'} {places(is_told)}" if n else "nothing"
 
 
 def _are_positions(view: RunView, told: LayerRecord) -> bool:
@@ -155,4 +175,4 @@ def _row_words(used: int | None, right: int | None) -> list[str]:
     """Which row of a causal triangle the mask is, where another one is right."""
     if used is None or right is None or used == right:
         return []
-    return [f"this is causal row {used}, row {right} is right"]
+    return [f"row {used} of the causal mask, right is row {right}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from operator import is_
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from core.record import StepRecord
@@ -25,6 +26,20 @@ class Kept:
     made: list[Hashable] = field(default_factory=list[Hashable])
     shown: tuple[Hashable, ...] = ()
     seen: tuple[object, object] = (None, None)
+
+
+def once(view: RunView, make: Callable[[RunView], T], *of: object) -> T:
+    """What `make` says of a view: made anew only where what it is made of is another object.
+
+    Args:
+        view: the run; what was made last is kept in its history.
+        make: a function of nothing but `of`, which are parts of the view or made from them.
+        of: values that are replaced when they change, never changed.
+    """
+    known = view.history.made_once.get(make)
+    if known is None or len(known[0]) != len(of) or not all(map(is_, known[0], of)):
+        known = view.history.made_once[make] = (of, make(view))
+    return cast("T", known[1])
 
 
 def per_step(view: RunView, make: Make[T]) -> tuple[T, ...]:

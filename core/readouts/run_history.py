@@ -1,6 +1,6 @@
 """What the records of a run say of any step, kept so that no readout has to walk the run.
 
-`history.py` has the same answers, each by a walk over the records; a test holds both together.
+A walk over the records has the same answers; a test holds both together.
 """
 
 from bisect import bisect_right
@@ -17,8 +17,10 @@ from core.readouts.diagnosed import Diagnosed
 from core.readouts.history import PROMPT_PHASES, ReadToken, SlotHistory, n_kept_tokens
 from core.readouts.per_step import Kept
 from core.readouts.rows_read import RowsRead
+from core.readouts.slot_order import SlotAxis
 from core.readouts.slot_table import SlotTable
 from core.record import StepRecord
+from core.selection import Selection
 
 _at_step = itemgetter(0)
 
@@ -82,6 +84,7 @@ class RunHistory:
         rows_read: when rows were last read.
         attention_rows: rows of attention that were shown before.
         diagnosed: the mechanism behind what is wrong.
+        slot_axes: where the slots of what was looked at last stand.
     """
 
     def __init__(self, records: Iterable[StepRecord] = ()) -> None:
@@ -96,7 +99,9 @@ class RunHistory:
         self.rows_read = RowsRead(self._records)
         self.attention_rows = AttentionRows()
         self.kept: dict[Callable[..., object], Kept] = {}
+        self.made_once: dict[Callable[..., object], tuple[tuple[object, ...], object]] = {}
         self.diagnosed = Diagnosed()
+        self.slot_axes: dict[tuple[Selection, int], SlotAxis] = {}
         self.extend(records)
 
     def extend(self, records: Iterable[StepRecord]) -> None:

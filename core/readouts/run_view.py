@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
+from core.faults.function_source import OwnCode
 from core.readouts.run_history import RunHistory
 from core.readouts.run_summary import RunSummary
 from core.record import StepRecord
@@ -33,6 +34,7 @@ class RunView:
         clean_history: likewise of `clean`.
         run_number: number of the run; a later one has a higher number.
         other_runs: those that can be looked at again.
+        own: what is shown of the faults that were loaded from files.
     """
 
     spec: RunSpec
@@ -46,6 +48,7 @@ class RunView:
     clean_history: RunHistory
     run_number: int = 0
     other_runs: tuple[RunSummary, ...] = ()
+    own: tuple[OwnCode, ...] = ()
 
     def is_same(self, other: RunView) -> bool:
         """Whether the same is to be seen: readouts of the two are equal."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from core.readouts.per_step import once
 from core.readouts.run_summary import RunSummary, summary
 from core.readouts.run_view import RunView
 from core.spec import Decode, FaultUse, Request, RunSpec
@@ -52,7 +53,12 @@ class RunsReadout:
 
 
 def runs_readout(view: RunView) -> RunsReadout:
-    """The runs that are kept, and the one looked at among them."""
+    """The runs that are kept, and the one looked at among them: the same for every step of it."""
+    made_of = (view.spec, view.records, view.verdicts, view.other_runs)
+    return once(view, _runs, *made_of)
+
+
+def _runs(view: RunView) -> RunsReadout:
     shown = summary(view.run_number, view.spec, view.records, view.verdicts, view.token_text)
     runs = sorted((*view.other_runs, shown), key=lambda run: run.number)
     befores = [None, *runs[:-1]]

@@ -99,10 +99,14 @@ class SlotLabels(Lazily[SlotLabel]):
         return [self[slot] for slot in places]
 
     @property
-    def held(self) -> IntArray:
-        """Tokens whose rows are in counted slots."""
+    def lacking(self) -> IntArray:
+        """Tokens that should be held and whose rows are in no counted slot."""
         n = self._numbers
-        return n.found[n.is_counted & (n.found != ABSENT)]
+        held = n.found[n.is_counted & (n.found != ABSENT)]
+        size = 1 + max(int(held.max(initial=-1)), int(n.demanded.max(initial=-1)))
+        is_held = np.zeros(size, dtype=np.bool_)
+        is_held[held] = True
+        return n.demanded[~is_held[n.demanded]]
 
     @property
     def claimed(self) -> set[int]:
@@ -137,7 +141,7 @@ class _Maker:
     def label(self, slot: int) -> SlotLabel:
         n, leaver = self.numbers, self.leaving.get(slot)
         found, claimed = known(int(n.found[slot])), known(int(n.claimed[slot]))
-        token_id = None if leaver is None else leaver.token_id
+        token_id = known(int(n.token_id[slot])) if leaver is None else leaver.token_id
         if token_id is None:
             _, token_id = self.find(found)
         return SlotLabel(
@@ -162,6 +166,8 @@ class _Numbers:
     """[n_slots] each, as `SlotLabel` has them; ABSENT: none."""
 
     found: IntArray
+    token_id: IntArray
+    """As the ledger has it for the token found; ABSENT: it does not hold that token."""
     row: IntArray
     claimed: IntArray
     claimed_position: IntArray
@@ -171,6 +177,8 @@ class _Numbers:
     is_counted: BoolArray
     is_token_wrong: BoolArray
     is_position_wrong: BoolArray
+    demanded: IntArray
+    """[n] tokens that the policy demands to be held, as many as it does."""
 
     @classmethod
     def of(
@@ -185,14 +193,16 @@ class _Numbers:
         is_counted &= ~has_left
         row[live.slot] = live.row
         claimed[live.slot], claimed_position[live.slot] = record.ledger.claims_for(live.slot)
-        position, has_position = _positions(view, record, found, leaving)
-        expected_position, is_right = _rights(expected, found, has_left)
+        position, token_id, has_position = _positions(view, record, found, leaving)
+        demanded, positions = _demanded(expected)
+        expected_position, is_right = _rights(demanded, positions, found, has_left)
         is_token_wrong = is_counted & (found != claimed)
         if expected is not None:
             is_token_wrong |= is_counted & (found != ABSENT) & ~is_right
         is_off = (position != expected_position) | ~has_position
         return cls(
             found=found,
+            token_id=token_id,
             row=row,
             claimed=claimed,
             claimed_position=claimed_position,
@@ -202,19 +212,28 @@ class _Numbers:
             is_counted=is_counted,
             is_token_wrong=is_token_wrong,
             is_position_wrong=(expected_position != ABSENT) & is_off,
+            demanded=demanded,
         )
 
 
 def _positions(
     view: RunView, record: StepRecord, found: IntArray, leaving: dict[int, Leaver]
-) -> tuple[IntArray, BoolArray]:
-    """Position ids of the tokens found, and whether there is one: as held, else as last read."""
+) -> tuple[IntArray, IntArray, BoolArray]:
+    """Position ids of the tokens found: as held, else as last read; token ids as held.
+
+    At last, whether there is a position id.
+    """
     ledger = record.ledger
     size = 1 + max(int(found.max(initial=-1)), int(ledger.token_index.max(initial=-1)))
-    table, is_held = np.full(size + 1, ABSENT), np.zeros(size + 1, dtype=np.bool_)
-    table[ledger.token_index], is_held[ledger.token_index] = ledger.position_id, True
-    is_held[ABSENT] = False  # the last place is that of no token
-    position, has_position = table[found], is_held[found]
+    places = np.full(size + 1, ABSENT)
+    places[ledger.token_index] = np.arange(len(ledger.token_index))
+    places[ABSENT] = ABSENT  # the last place is that of no token
+    place = places[found]
+    has_position = place != ABSENT
+    position, token_id = np.full(len(found), ABSENT), np.full(len(found), ABSENT)
+    if len(ledger.token_index):
+        position = np.where(has_position, ledger.position_id[place], ABSENT)
+        token_id = np.where(has_position, ledger.token_id[place], ABSENT)
     find = view.history.numbers(record.step)
     others: list[int] = np.flatnonzero((found != ABSENT) & ~has_position).tolist()
     for slot in (*others, *leaving):
@@ -222,17 +241,22 @@ def _positions(
         number = find(int(found[slot]))[0] if leaver is None else leaver.position_id
         has_position[slot] = number is not None
         position[slot] = ABSENT if number is None else number
-    return position, has_position
+    return position, token_id, has_position
+
+
+def _demanded(expected: Expected | None) -> tuple[IntArray, IntArray]:
+    """Tokens that should be held, with their position ids; none where it is not judged yet."""
+    live = () if expected is None else expected.live
+    numbers = np.fromiter(chain.from_iterable(live), np.int64, 2 * len(live))
+    return numbers[::2], numbers[1::2]
 
 
 def _rights(
-    expected: Expected | None, found: IntArray, has_left: BoolArray
+    tokens: IntArray, positions: IntArray, found: IntArray, has_left: BoolArray
 ) -> tuple[IntArray, BoolArray]:
     """Position id that the policy demands of each token found, and whether it should be held."""
-    if expected is None or not expected.live:
+    if not len(tokens):
         return np.full(len(found), ABSENT), np.zeros(len(found), dtype=np.bool_)
-    numbers = np.fromiter(chain.from_iterable(expected.live), np.int64, 2 * len(expected.live))
-    tokens, positions = numbers[::2], numbers[1::2]
     size = 1 + max(int(found.max(initial=-1)), int(tokens.max()))
     table = np.full(size + 1, ABSENT)
     table[tokens] = positions

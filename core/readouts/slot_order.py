@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.arrays import ABSENT, IntArray, frozen
+from core.record import StepRecord
+from core.selection import Selection
 
 if TYPE_CHECKING:
     from core.readouts.run_view import RunView
@@ -44,8 +46,14 @@ def slot_axis(view: RunView, n_slots: int) -> SlotAxis:
     The token of a slot is the one that the ledger claimed for the step's read in the layer looked
     at; of a slot that it did not read, the one claimed after the step.
     """
-    selection = view.selection
-    record = view.records[selection.step]
+    kept, key = view.history.slot_axes, (view.selection, n_slots)
+    if key not in kept:
+        kept.clear()  # one is looked at, at a time, by several views
+        kept[key] = _slot_axis(view.records[view.selection.step], view.selection, n_slots)
+    return kept[key]
+
+
+def _slot_axis(record: StepRecord, selection: Selection, n_slots: int) -> SlotAxis:
     token = np.full(n_slots, ABSENT, dtype=np.int64)
     is_shown = record.ledger.slot < n_slots
     token[record.ledger.slot[is_shown]] = record.ledger.token_index[is_shown]

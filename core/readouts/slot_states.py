@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import ABSENT, BoolArray, IntArray, frozen, known
-from core.readouts.history import SlotHistory, computed_tokens, is_blank
+from core.arrays import ABSENT, BoolArray, IntArray, distinct, frozen, known
+from core.blank_rows import is_blank
+from core.readouts.history import SlotHistory, computed_tokens
 from core.record import LayerRecord, StepRecord
 
 if TYPE_CHECKING:
@@ -181,8 +182,7 @@ def _is_nan(view: RunView, layer: int) -> BoolArray:
     told = record.layers[layer] if record.layers else None
     if told is None or not _meets_nan(told):
         return is_nan
-    versions: list[int] = np.unique(told.row_version[told.row_version != ABSENT]).tolist()
-    for version in versions:
+    for version in distinct(told.row_version[told.row_version != ABSENT]):
         first = view.records[version].layers[layer].first_read
         rows = first.row[np.isnan(first.kv).any(axis=(0, 1, 3))]
         now = told.plan.read_rows[told.row_version == version]
@@ -192,7 +192,8 @@ def _is_nan(view: RunView, layer: int) -> BoolArray:
 
 
 def _meets_nan(told: LayerRecord) -> bool:
-    return bool(np.isnan(told.output[-1]).any() or np.isnan(told.new_values[:, -1]).any())
+    # The least of several numbers is none if any of them is none.
+    return bool(np.isnan(told.output[-1].min()) or np.isnan(told.new_values[:, -1].min()))
 
 
 def _tokenless_state(view: RunView, layer: int, place: int, *, is_claimed: bool) -> SlotState:

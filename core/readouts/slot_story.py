@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import ABSENT, IntArray, known
-from core.readouts.history import computed_tokens, is_blank
+from core.blank_rows import is_blank
+from core.readouts.history import computed_tokens
 from core.readouts.slot_table import NOT_READ, SlotTable
 from core.readouts.words import plural, ranges
 from core.record import StepRecord

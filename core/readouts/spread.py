@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.readouts.first_difference import first_difference_words, nothing_wrong_words
-from core.readouts.per_step import per_step
+from core.readouts.per_step import once, per_step
 from core.readouts.words import ranges
 from core.record import Phase, StepRecord
 from core.selection import Selection
@@ -22,6 +22,7 @@ CellState = Literal["right", "rounding", "wrong", "pending", "nothing", "not kep
 not kept: the verdict comes from a file that does not hold its stages."""
 
 INTEGER_STAGES = ("admission", "positions", "slots", "mask")
+_LAST_STAGES = ("logits", "contents")
 _STAGE_OF_FIELD = {
     "outcome": 0,
     "length": 0,
@@ -90,26 +91,35 @@ class SpreadReadout:
 def spread_readout(view: RunView) -> SpreadReadout:
     """Every stage of every step."""
     columns = per_step(view, spread_column)
-    found = ((c.step, c.first_wrong) for c in columns)
-    first = next(((step, stage) for step, stage in found if stage is not None), None)
+    first, sentence = once(view, _whole_run, columns)
     return SpreadReadout(
         stages=stage_names(view.model.config.n_layers),
         columns=columns,
         current=view.selection.step,
         first_wrong=first,
-        sentence=_sentence(view, columns, first),
+        sentence=sentence,
         selection=view.selection,
     )
 
 
+def _whole_run(view: RunView) -> tuple[tuple[int, int] | None, str]:
+    """Step and stage of the first wrong cell, and the sentence."""
+    columns = per_step(view, spread_column)
+    found = ((c.step, c.first_wrong) for c in columns)
+    first = next(((step, stage) for step, stage in found if stage is not None), None)
+    return first, _sentence(view, columns, first)
+
+
 def stage_names(n_layers: int) -> tuple[str, ...]:
     """Names of the rows."""
-    return (*INTEGER_STAGES, *(f"layer {layer}" for layer in range(n_layers)), "logits")
+    layers = (f"layer {layer}" for layer in range(n_layers))
+    return (*INTEGER_STAGES, *layers, *_LAST_STAGES)
 
 
 def layer_of(stage: int, n_stages: int) -> int | None:
     """The layer that a row belongs to; None: it belongs to the step."""
-    return stage - _N_INTEGER if _N_INTEGER <= stage < n_stages - 1 else None
+    is_layer = _N_INTEGER <= stage < n_stages - len(_LAST_STAGES)
+    return stage - _N_INTEGER if is_layer else None
 
 
 def spread_column(record: StepRecord, verdict: StepVerdict | None) -> SpreadColumn:
@@ -119,11 +129,11 @@ def spread_column(record: StepRecord, verdict: StepVerdict | None) -> SpreadColu
 
 
 def _cells(verdict: StepVerdict | None, n_layers: int) -> Iterable[SpreadCell]:
-    n_stages = _N_INTEGER + n_layers + 1
+    n_stages = _N_INTEGER + n_layers + len(_LAST_STAGES)
     if verdict is None:
         return (SpreadCell("pending"),) * n_stages
     logits = _logits_cell(verdict.logits)
-    cells = [*_before_the_logits(verdict, n_layers), logits]
+    cells = [*_before_the_logits(verdict, n_layers), logits, _contents_cell(verdict)]
     if verdict.is_wrong and all(cell.state != "wrong" for cell in cells):
         # Wrong in what no stage measures: a row that was read, though it changed no residual.
         stage = _stage_of(verdict.first_difference, n_stages)
@@ -144,6 +154,14 @@ def _integer_cell(answer: bool | None, *, is_wrong: bool) -> SpreadCell:  # noqa
     if answer is None:
         return SpreadCell("nothing")
     return SpreadCell("right" if answer or not is_wrong else "wrong")
+
+
+def _contents_cell(verdict: StepVerdict) -> SpreadCell:
+    """What is held once the step is over."""
+    contents = None if verdict.stages is None else verdict.stages.contents
+    if contents is None:
+        return SpreadCell("not kept")
+    return _integer_cell(contents, is_wrong=verdict.is_wrong)
 
 
 def _layer_cells(stages: Stages, n_layers: int, *, is_wrong: bool) -> Iterable[SpreadCell]:
@@ -174,12 +192,12 @@ def _logits_cell(logits: LogitsVerdict | None) -> SpreadCell:
 
 
 def _stage_of(difference: Difference | None, n_stages: int) -> int:
-    if difference is None:
-        return n_stages - 1
-    if difference.field in _STAGE_OF_FIELD:
+    if difference is not None and difference.field in _STAGE_OF_FIELD:
         return _STAGE_OF_FIELD[difference.field]
-    if difference.layer is None:
+    if difference is not None and difference.field == "contents":
         return n_stages - 1
+    if difference is None or difference.layer is None:
+        return n_stages - len(_LAST_STAGES)
     return _N_INTEGER + difference.layer
 
 
@@ -195,10 +213,10 @@ def _sentence(view: RunView, columns: Sequence[SpreadColumn], first: tuple[int, 
 
 def _travels(column: SpreadColumn, stage: int) -> str:
     """What else is wrong in the same step: the way from the first stage to the logits."""
-    later = range(stage + 1, len(column.cells))
-    wrong = [i for i in later if column.cells[i].state == "wrong"]
-    layers = [i - _N_INTEGER for i in wrong if _N_INTEGER <= i < len(column.cells) - 1]
+    logits = len(column.cells) - len(_LAST_STAGES)
+    wrong = [i for i in range(stage + 1, logits + 1) if column.cells[i].state == "wrong"]
+    layers = [i - _N_INTEGER for i in wrong if _N_INTEGER <= i < logits]
     parts = [f"{'layer' if len(layers) == 1 else 'layers'} {ranges(layers)}"] if layers else []
-    if wrong and wrong[-1] == len(column.cells) - 1:
+    if wrong and wrong[-1] == logits:
         parts.append("the logits")
     return f"; from there it reaches {' and '.join(parts)}" if parts else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.outcome import Ok
-from core.readouts.per_step import per_step
+from core.readouts.per_step import once, per_step
 from core.readouts.words import compared_outcome
 from core.record import Phase, StepRecord
 from core.selection import Selection
@@ -88,17 +88,24 @@ class TimelineReadout:
 def timeline_readout(view: RunView) -> TimelineReadout:
     """Every step of the run."""
     points = per_step(view, timeline_point)
-    first_wrong = next((point.step for point in points if point.is_wrong), None)
+    first_wrong, n_pending = once(view, _whole_run, points)
     current = points[view.selection.step]
     return TimelineReadout(
         points=points,
         current=current.step,
         capacity=view.spec.capacity,
         first_wrong=first_wrong,
-        n_pending=sum(point.is_pending for point in points),
-        sentence="; ".join(_sentence(current, points, first_wrong)),
+        n_pending=n_pending,
+        sentence="; ".join(_sentence(current, points, first_wrong, n_pending)),
         selection=view.selection,
     )
+
+
+def _whole_run(view: RunView) -> tuple[int | None, int]:
+    """The first wrong step, and how many are pending."""
+    points = per_step(view, timeline_point)
+    first_wrong = next((point.step for point in points if point.is_wrong), None)
+    return first_wrong, sum(point.is_pending for point in points)
 
 
 def timeline_point(record: StepRecord, verdict: StepVerdict | None) -> TimelinePoint:
@@ -140,14 +147,16 @@ def _difference(verdict: StepVerdict) -> str | None:
 
 
 def _sentence(
-    current: TimelinePoint, points: tuple[TimelinePoint, ...], first_wrong: int | None
+    current: TimelinePoint,
+    points: tuple[TimelinePoint, ...],
+    first_wrong: int | None,
+    n_pending: int,
 ) -> list[str]:
     words = [f"step {current.step} of {points[-1].step}, {current.phase.replace('_', ' ')}"]
     if current.is_refused or "should" in current.outcome:
         words.append(current.outcome)
     words.append(_verdict_words(current))
     if first_wrong is None:
-        n_pending = sum(point.is_pending for point in points)
         words.append("no step is wrong" + (f" so far, {n_pending} pending" if n_pending else ""))
     else:
         where = points[first_wrong].difference

@@ -34,6 +34,8 @@ class TokenCell:
         is_forced: whether it was chosen from outside.
         step: the step that read it, or that chose it where it is not read yet.
         is_wrong: whether the engine's choice is not the right one, and the logits are wrong.
+        rank: place among the best tokens, from 0, by which a beam took it; None: it was not taken
+            by its place.
     """
 
     token_index: int
@@ -44,6 +46,7 @@ class TokenCell:
     is_forced: bool
     step: int
     is_wrong: bool
+    rank: int | None = None
 
 
 class TokenRow:
@@ -203,18 +206,22 @@ def _row(
     def make(column: int) -> TokenCell | None:
         if column >= text.end:
             return coming[column - text.end]
-        token = text.get(column)
+        token, before = text.get(column), text.get(column - 1)
         if token is None:
             return None
+        rank = None
+        if token.is_forced and before is not None:
+            rank = _rank(view, records[before.step])
         return TokenCell(
             token_index=column,
             token_id=token.token_id,
             text=view.token_text(token.token_id),
             state="read",
             is_prompt=token.is_prompt,
-            is_forced=token.is_forced,
+            is_forced=token.is_forced and rank is None,
             step=token.step,
             is_wrong=is_wrong(column),
+            rank=rank,
         )
 
     return TokenRow(text.end + len(coming), make)
@@ -229,6 +236,7 @@ def _coming(
     is_prompt = record.phase != "decode"
     if not is_refused:
         is_prompt = _is_inside_prompt(view, record.step, next_index)
+    rank = None if is_refused or is_prompt else _rank(view, record)
     for i, token_id in enumerate(record.token_ids if is_refused else following):
         yield TokenCell(
             token_index=next_index + i,
@@ -236,10 +244,19 @@ def _coming(
             text=view.token_text(token_id),
             state="refused" if is_refused else "next",
             is_prompt=is_prompt,
-            is_forced=record.is_forced and not is_prompt,
+            is_forced=record.is_forced and not is_prompt and rank is None,
             step=record.step,
             is_wrong=is_wrong(next_index + i),
+            rank=rank,
         )
+
+
+def _rank(view: RunView, record: StepRecord) -> int | None:
+    """The place by which a beam other than the first took its first token; None: none did."""
+    is_first = record.phase == "prefill" and record.next_token is not None
+    is_beam = view.spec.n_sequences > 1 and record.request > 0
+    is_forced = any(token is not None for token in view.spec.force_ids)
+    return record.request if is_first and is_beam and not is_forced else None
 
 
 def _is_wrong_choice(view: RunView, step: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from core.arrays import ABSENT
-from core.compare import readable_of
+from core.compare import held_of, readable_of
 from core.outcome import Ok
 from core.readouts.words import compared_outcome, plural, ranges
 from core.record import LayerRecord, StepRecord
@@ -38,6 +38,21 @@ def difference_words(record: StepRecord, verdict: StepVerdict) -> str:
         rows = _unread(verdict, told) or _odd_rows(told) or _odd_turn(record, verdict, told)
     name = difference.field.replace("_", " ")
     return f"{name}, {_place(difference)}: {rows or _tensor(difference)}"
+
+
+def rests_on(verdict: StepVerdict) -> str:
+    """On what a wrong verdict rests where the logits of the step are not wrong; empty: they are.
+
+    Also empty where nothing is wrong, or no logits were computed.
+    """
+    logits = verdict.logits
+    if not verdict.is_wrong or logits is None or logits.standing == "wrong":
+        return ""
+    are = "are right" if logits.standing == "right" else "differ by no more than rounding"
+    parts = ["whole numbers compared exactly (policy)"] if verdict.policy == "wrong" else []
+    if verdict.mechanism == "wrong":
+        parts.append("the rows that were read and seen (mechanism)")
+    return f"the logits there {are}; the verdict rests on {' and '.join(parts)}"
 
 
 def error_words(error: float) -> str:
@@ -114,6 +129,18 @@ def _logits(record: StepRecord, verdict: StepVerdict) -> str:
     return f"logits: {error_words(logits.max_abs_error)} ({above})"
 
 
+def _contents(record: StepRecord, verdict: StepVerdict) -> str:
+    given, right = held_of(record), verdict.expected.live
+    tokens, right_tokens = ([token for token, _ in held] for held in (given, right))
+    if tokens != right_tokens:
+        return f"contents: holds {_tokens(tokens)}; should hold {_tokens(right_tokens)}"
+    numbered = zip(given, right, strict=True)
+    odd = [(token, a, b) for (token, a), (_, b) in numbered if a != b]
+    token, is_now, should_be = odd[0]
+    more = f", and {plural(len(odd) - 1, 'more token')} wrongly" if len(odd) > 1 else ""
+    return f"contents: holds token {token} at position id {is_now}; should be {should_be}{more}"
+
+
 _DECIDED_ONCE: dict[str, Callable[[StepRecord, StepVerdict], str]] = {
     "outcome": _outcome,
     "length": _length,
@@ -122,6 +149,7 @@ _DECIDED_ONCE: dict[str, Callable[[StepRecord, StepVerdict], str]] = {
     "slots": _slots,
     "readable": _readable,
     "logits": _logits,
+    "contents": _contents,
 }
 
 
@@ -173,6 +201,13 @@ def _token(token_index: int) -> str:
     return "no token" if token_index == ABSENT else f"token {token_index}"
 
 
+def _tokens(tokens: Sequence[int]) -> str:
+    """Ascending token indices: "token 3", "tokens 0–6, 8", "no token"."""
+    if len(tokens) < 2:
+        return _token(tokens[0] if tokens else ABSENT)
+    return f"tokens {ranges(tokens)}"
+
+
 def _sight(record: StepRecord, verdict: StepVerdict, told: LayerRecord) -> str:
     """The first new token that sees what it should not, or is blind."""
     n_new = len(record.token_ids) - record.n_skipped
@@ -189,8 +224,7 @@ def _sight(record: StepRecord, verdict: StepVerdict, told: LayerRecord) -> str:
 
 
 def _seen_words(seen: Sequence[int], n_none: int) -> str:
-    name = "token" if len(seen) == 1 else "tokens"
-    parts = [f"{name} {ranges(seen)}"] if seen else []
+    parts = [_tokens(seen)] if seen else []
     if n_none:
         parts.append(f"{plural(n_none, 'row')} of no token")
     return " and ".join(parts) or "nothing"

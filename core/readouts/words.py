@@ -1,7 +1,10 @@
 """Numbers and outcomes as words that a person reads."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from core.arrays import BoolArray
 from core.outcome import Ok, Outcome, PositionLimit, Refused
 from core.record import Phase
 
@@ -18,6 +21,13 @@ def ranges(numbers: Iterable[int]) -> str:
     if run:
         parts.append(_run(run))
     return ", ".join(parts)
+
+
+def places(is_told: BoolArray) -> str:
+    """The places that are true, as `ranges` says them; made from their runs alone."""
+    edges = np.flatnonzero(np.diff(is_told, prepend=False, append=False)).tolist()
+    runs = zip(edges[::2], edges[1::2], strict=True)
+    return ", ".join(_run(range(first, stop)) for first, stop in runs)
 
 
 def plural(n: int, noun: str) -> str:
@@ -48,7 +58,7 @@ def compared_outcome(
     return f"{words}; should be {outcome_words(expected, phase, capacity)}"
 
 
-def _run(numbers: list[int]) -> str:
+def _run(numbers: Sequence[int]) -> str:
     if len(numbers) < 3:
         return ", ".join(map(str, numbers))
     return f"{numbers[0]}–{numbers[-1]}"

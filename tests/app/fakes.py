@@ -150,6 +150,9 @@ class FakeBackend:
         )
         return SimpleNamespace(tokenizer=tokenizer)
 
+    def use_faults(self, known: object) -> None:
+        """Every fault is known."""
+
     def session(self, spec: RunSpec, loaded: object) -> FakeSession:
         self.before_start()
         self.specs.append(spec)

@@ -253,6 +253,7 @@ def no_dialogs(monkeypatch, path: Path) -> None:
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (trace, ""))
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(path))
     monkeypatch.setattr(QMessageBox, "question", lambda *_: yes)
+    monkeypatch.setattr(QMessageBox, "exec", lambda *_: 0)
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda *_: True)
 
 

@@ -56,9 +56,11 @@ def test_the_place_of_a_token_is_that_of_the_run_s_own_script():
 
 
 def test_a_fault_from_a_step_on_leaves_the_steps_before_it_alone():
-    draft = with_fault_from(replace(DRAFT, faults=(FaultUse("cap-early"),)), "pos-restart", 3)
+    draft = with_fault_from(
+        replace(DRAFT, faults=(FaultUse("cap-early"),)), FaultUse("pos-restart"), 3
+    )
     assert draft.faults == (FaultUse("cap-early"), FaultUse("pos-restart", first_step=3))
-    again = with_fault_from(draft, "pos-restart", 4)
+    again = with_fault_from(draft, FaultUse("pos-restart"), 4)
     assert again.faults == (FaultUse("cap-early"), FaultUse("pos-restart", first_step=4))
 
 

@@ -8,11 +8,12 @@ from PySide6.QtCore import QRect, QSize, Qt
 
 from app.docks.registry import DOCKS
 from app.draft import Draft
-from app.layout import TEACH, Plan, plan
+from app.layout import SETUP_PX, TEACH, Plan, plan
 from app.main_window import MainWindow
 from app.preferences import Preferences
 from app.run_control import RunControl
 from app.theme import LIGHT, apply_theme
+from core.spec import Decode, Rollback
 from tests.app.fakes import FakeBackend, dock_spec
 
 SIZES = [(1024, 640), (1280, 800), (1366, 768), (1920, 1080)]
@@ -233,6 +234,20 @@ def test_a_window_that_becomes_small_and_large_again_is_arranged_as_before(open_
     qtbot.waitUntil(lambda: window.tabifiedDockWidgets(window.readout_docks[1]) != [])
     window.resize(1440, 900)
     qtbot.waitUntil(lambda: places(window) == before)
+
+
+SCRIPT = (Decode(), Rollback(3), Decode(), Rollback(1), Decode(), Decode(), Rollback(2), Decode())
+
+
+@pytest.mark.parametrize("draft", [
+    Draft("learned", "ab", then=SCRIPT), Draft("learned", "ab", policy="sinks", then=SCRIPT),
+], ids=["script", "script and sinks"])  # fmt: skip
+def test_the_form_gets_the_height_of_a_row_that_comes(open_window, qtbot, draft):
+    window = open_window(1280, 800)
+    bar = window.panels[0].widget().verticalScrollBar()
+    assert bar.maximum() == 0
+    window.control.draft_loaded.emit(draft)
+    qtbot.waitUntil(lambda: window.panels[0].height() > SETUP_PX and bar.maximum() == 0)
 
 
 def test_a_panel_on_a_tab_has_no_second_title(open_window, qtbot):

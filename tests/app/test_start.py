@@ -72,6 +72,39 @@ def test_the_first_picture_has_the_answer_and_one_hint(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+LIST_WHAT_IS_LOADED = """
+from app.main_window import MainWindow
+
+SLOW = (
+    "torch", "tokenizers", "pygments", "pyqtgraph", "threadpoolctl", "numpy.ma", "numpy.random",
+    "importlib.metadata", "tomllib", "core.diagnose.diagnose", "core.model.tokenizer", "core.judge",
+    "core.matrix", "core.battery", "app.command_palette", "app.shortcut_sheet",
+)
+paint = MainWindow.paintEvent
+
+def look(self, event):
+    paint(self, event)
+    if not told:
+        told.append(self)
+        print("loaded:", [name for name in SLOW if name in sys.modules])
+        print("PySide looks into modules:", "feature" in repr(__import__))
+
+told = []
+MainWindow.paintEvent = look
+
+def prepare(control):
+    QApplication.closeAllWindows()
+"""
+
+
+def test_what_the_first_picture_does_not_need_is_not_loaded_before_it(tmp_path):
+    done = started(tmp_path, LIST_WHAT_IS_LOADED)
+    loaded, looks, *_ = done.stdout.splitlines()
+    assert loaded == "loaded: []"
+    assert looks == "PySide looks into modules: False"
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 TICK_BEFORE_THE_ENGINE_IS_THERE = """
 def prepare(control):
     told = []

@@ -4,6 +4,7 @@ Everything is read where it stands, without pointing at it.
 """
 
 import pytest
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtWidgets import QLabel, QListWidget
 
 from app.advice import hint
@@ -21,7 +22,7 @@ LINES = {
 }
 WORDS = {
     "mask-top-left": {
-        "mask": ["sees 1 of 8: position 0; blind to 1–7; this is causal row 0, row 7 is right"],
+        "mask": ["sees 1 of 8: position 0; blind to 1–7; row 0 of the causal mask, right is row 7"],
         "attention": ["all 16 heads: 1.000 on slot 0"],
     },
     "pos-restart": {
@@ -67,6 +68,18 @@ def words_of_code(desk: Desk) -> str:
 def is_whole(label: QLabel) -> bool:
     """Whether a label has room for all of its letters, by their own measure."""
     return label.heightForWidth(label.width()) <= label.height()
+
+
+def test_the_hint_covers_no_sentence(sit_down, start_run):
+    desk = sit_down(start_run)
+    desk.window.resize(1280, 800)
+    desk.window.show_notice(hint(desk.control.try_fault))
+    desk.do(desk.control.situation_changed.emit)
+    bar, label = desk.window.message_bar, desk.sentence_label("timeline")
+    said = QRect(label.mapTo(desk.window, QPoint()), label.size())
+    assert bar.isVisible()
+    assert label.isVisible()
+    assert not bar.geometry().intersects(said)
 
 
 def test_it_opens_at_the_answer_with_nothing_wrong(sit_down, start_run):

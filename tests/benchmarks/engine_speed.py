@@ -9,12 +9,14 @@ test; RESULTS.md has the figures of one machine.
 import argparse
 import platform
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
+from transformers import DynamicCache, GPT2LMHeadModel
 
 from core.arrays import IntArray
 from core.engine.forward import LayerTensors
@@ -25,6 +27,7 @@ from core.engine.types import LayerPlan
 from core.judge import Judge
 from core.model.config import ModelConfig
 from core.model.loading import LoadedModel
+from core.model.saving import save_model
 from core.model.tokenizer import Tokenizer, byte_tokenizer_json
 from core.model.uncached import uncached_logits
 from core.model.weights import random_weights
@@ -100,21 +103,11 @@ def session_of(
 
 
 def peer_of(loaded: LoadedModel, n_prompt: int) -> Callable[[], object]:
-    """One decode step of transformers' GPT-2 of the same size, attentions returned."""
-    config = loaded.config
-    torch.manual_seed(0)
-    peer = GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=config.vocab_size,
-            n_positions=config.n_ctx,
-            n_embd=config.d_model,
-            n_layer=config.n_layers,
-            n_head=config.n_heads,
-            attn_implementation="eager",
-            bos_token_id=0,
-            eos_token_id=0,
-        )
-    ).eval()
+    """One decode step of transformers' GPT-2 with the same weights, attentions returned."""
+    with tempfile.TemporaryDirectory() as folder:
+        save_model(Path(folder), loaded.weights, loaded.tokenizer.json_text)
+        peer = GPT2LMHeadModel.from_pretrained(folder, attn_implementation="eager").eval()
+    _check_same(loaded, peer)
     cache = DynamicCache()
     state = {"ids": torch.zeros(1, n_prompt, dtype=torch.long)}
 
@@ -125,6 +118,16 @@ def peer_of(loaded: LoadedModel, n_prompt: int) -> Callable[[], object]:
     with torch.inference_mode():
         step()
     return step
+
+
+def _check_same(loaded: LoadedModel, peer: GPT2LMHeadModel) -> None:
+    token_ids = torch.arange(8)[None]
+    with torch.inference_mode():
+        gap = (
+            (peer(token_ids).logits[0] - uncached_logits(loaded.weights, token_ids)[0]).abs().max()
+        )
+    if gap > 1e-3:
+        raise SystemExit(f"transformers computes other logits: off by {gap:.2g}")
 
 
 def durations_ms(calls: Sequence[Callable[[], object]], n: int) -> list[list[float]]:
@@ -168,10 +171,8 @@ def against_oracles(loaded: LoadedModel, n_tokens: int) -> None:
         session = session_of(loaded, 8, n_tokens - 8)
         trace = session.run()
         middle = time.perf_counter()
-        judge = Judge(trace, loaded)
-        made = time.perf_counter()
-        verdicts = judge.update()
-        oracles.append(time.perf_counter() - made)
+        verdicts = Judge(trace, loaded).update()
+        oracles.append(time.perf_counter() - middle)
         engine.append(middle - start)
         if any(verdict.is_wrong for verdict in verdicts):
             raise SystemExit("a run without a fault was judged wrong")

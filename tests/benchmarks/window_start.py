@@ -9,9 +9,12 @@ import time
 
 from PySide6.QtCore import QTimer
 
-from app import window
-from app.main_window import MainWindow
-from app.options import WindowOptions
+from app.plain_imports import take_hook_off
+
+take_hook_off()  # as the command does, before all that is imported for the window
+from app import window  # noqa: E402
+from app.main_window import MainWindow  # noqa: E402
+from app.options import WindowOptions  # noqa: E402
 
 BEAT_MS = 5
 

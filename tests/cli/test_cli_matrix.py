@@ -64,7 +64,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_gives_the_same_table
     assert "stopped after 2 of 4 cells" in stopped.err
     assert str(path) in stopped.err
     assert stopped.out == ""
-    assert len(path.read_text().splitlines()) == 3
+    assert len(path.read_text().splitlines()) == 4  # the head, the prompts, two cells
     n_left = 2
     assert main([*FEW, "--resume", str(path)]) == 0
     assert capsys.readouterr().out == whole
@@ -114,13 +114,14 @@ def test_what_cannot_be_used_has_status_2_and_one_line(options, said, capsys):
     [
         ("nothing\n", "line 1 is no JSON"),
         ('{"kind": "run"}\n', "is no file of a matrix"),
-        ('{"kind": "matrix", "schema": 1, "prompts": 9, "seed": 0}\n', "prompts 9, not 1"),
+        ('{"kind": "matrix", "schema": 2, "prompts": 9, "seed": 0}\n', "prompts 9, not 1"),
         (
-            '{"kind": "matrix", "schema": 1, "prompts": 1, "seed": 0}\n{"kind": "cell"}\n',
+            '{"kind": "matrix", "schema": 2, "prompts": 1, "seed": 0}\n{"kind": "cell"}\n',
             "line 2 is no cell",
         ),
+        ('{"kind": "matrix", "schema": 1, "prompts": 1, "seed": 0}\n', "schema 1, not 2"),
     ],
-    ids=["no JSON", "another file", "other prompts", "no cell"],
+    ids=["no JSON", "another file", "other prompts", "no cell", "another schema"],
 )
 def test_another_file_is_not_taken_up(text, said, capsys, tmp_path):
     path = tmp_path / "cells.jsonl"

@@ -6,15 +6,22 @@ import numpy as np
 import pytest
 
 from core.arrays import ABSENT, as_ids, frozen
-from core.compare import Detail, Step, agrees_with_policy, first_difference, readable_of
+from core.compare import (
+    Detail,
+    Step,
+    agrees_with_policy,
+    first_difference,
+    held_of,
+    readable_of,
+)
 from core.outcome import Refused
 from core.policy_oracle import PolicyOracle, PolicyRules
 from core.reference import Reference
-from core.spec import FaultUse
+from core.spec import Decode, FaultUse, Prefill, Probe
 from core.trace import Trace
 from core.verdict import FIELDS, Difference
 from tests.helpers.engines import with_layer, with_record
-from tests.helpers.runs import judged, run, spec_for, tiny
+from tests.helpers.runs import judge_again, judged, run, spec_for, tiny
 
 STEP, LAYER = 3, 2
 
@@ -25,7 +32,7 @@ def trace() -> Trace:
     return run(spec_for("rope", policy="window", capacity=6, chunk=3, steps=3))
 
 
-def _compared(trace: Trace, step: int = STEP) -> Difference | None:
+def _compared(trace: Trace, step: int = STEP, *, logits_differ: bool = True) -> Difference | None:
     """The first difference of a step from what is right for its tokens."""
     spec, loaded = trace.spec, tiny(trace.spec.model.removeprefix("tiny-"))
     oracle = PolicyOracle(
@@ -48,7 +55,7 @@ def _compared(trace: Trace, step: int = STEP) -> Difference | None:
         )  # fmt: skip
         return Detail(run_, records[-1].token_index[-1] - row, 0)
 
-    return first_difference(place, detail, logits_differ=True)
+    return first_difference(place, detail, logits_differ=logits_differ)
 
 
 def _changed(trace: Trace, name: str, where=0, by: float = 1e-6, layer: int = LAYER) -> Trace:
@@ -192,15 +199,27 @@ DECIDED = {
     "length": {"reported_length": 99},
     "slots": {"slots": as_ids([0])},
     "readable": {"readable": (as_ids([0, 1]),)},
+    "contents": {},
 }
+
+
+def _with_ledger(trace: Trace, **changes) -> Trace:
+    return with_record(trace, STEP, ledger=replace(trace.records[STEP].ledger, **changes))
+
+
+def _holding(trace: Trace, token: int) -> Trace:
+    """The trace in which the step keeps another token in place of the first that it holds."""
+    tokens = trace.records[STEP].ledger.token_index.copy()
+    tokens[0] = token
+    return _with_ledger(trace, token_index=frozen(tokens))
 
 
 @pytest.mark.parametrize("name", DECIDED)
 def test_a_decision_that_differs_belongs_to_no_layer(trace, name):
     slots = trace.records[STEP - 1].ledger.counted_slots
     changes = {"slots": slots[:1]} if name == "slots" else DECIDED[name]
-    changed = with_record(trace, STEP, **changes)
-    assert _compared(changed) == Difference(None, None, name)
+    changed = _holding(trace, 0) if name == "contents" else with_record(trace, STEP, **changes)
+    assert _compared(changed, logits_differ=False) == Difference(None, None, name)
 
 
 def test_a_slot_in_use_in_the_step_before_is_no_free_slot(trace):
@@ -217,11 +236,11 @@ def test_two_tokens_cannot_share_a_slot(trace):
 
 def _all_at_once(trace: Trace) -> list[tuple[str, Trace]]:
     """The trace with more and more fields changed, the last one of FIELDS first."""
-    record = trace.records[STEP]
-    plan = record.layers[LAYER].plan
+    plan = trace.records[STEP].layers[LAYER].plan
     mask = plan.mask.copy()
     mask[0, 3] = False
     steps = [
+        ("contents", lambda t: _holding(t, 0)),
         ("residual", lambda t: _changed(t, "residual", (0, 5))),
         ("output", lambda t: _changed(t, "output", (0, 5))),
         ("weights", lambda t: _changed(t, "weights", (1, 0, 2))),
@@ -242,7 +261,7 @@ def _all_at_once(trace: Trace) -> list[tuple[str, Trace]]:
                 t, STEP, 0, plan=replace(t.records[STEP].layers[0].plan, position_ids=as_ids([1]))
             ),
         ),
-        ("seen", lambda t: with_record(t, STEP, ledger=replace(record.ledger, seen=99))),
+        ("seen", lambda t: _with_ledger(t, seen=99)),
         ("length", lambda t: with_record(t, STEP, reported_length=99)),
         ("outcome", lambda t: with_record(t, STEP, outcome=Refused(1, 0))),
     ]
@@ -254,7 +273,7 @@ def _all_at_once(trace: Trace) -> list[tuple[str, Trace]]:
 
 
 def test_of_several_differences_the_first_in_the_order_of_fields_is_named(trace):
-    named = [_compared(changed).field for _, changed in _all_at_once(trace)]
+    named = [_compared(changed, logits_differ=False).field for _, changed in _all_at_once(trace)]
     assert named == [name for name, _ in _all_at_once(trace)]
     in_order = [name for name in FIELDS if name in named]
     assert named == in_order[::-1]
@@ -294,6 +313,55 @@ def test_a_step_that_differs_in_a_decision_does_not_agree(trace, changes):
     assert not agrees_with_policy(record, _expected(trace, STEP))
 
 
+def test_wrong_logits_come_before_what_the_step_leaves_behind(trace):
+    assert _compared(_holding(trace, 0)).field == "logits"
+
+
+@pytest.mark.parametrize("token", [0, ABSENT, 3])
+def test_a_step_that_keeps_another_token_does_not_agree(trace, token):
+    assert trace.records[STEP].ledger.token_index.tolist() == [2, 3, 4, 5, 6, 7]
+    record = _holding(trace, token).records[STEP]
+    assert not agrees_with_policy(record, _expected(trace, STEP))
+
+
+def test_a_step_that_keeps_a_token_at_another_position_does_not_agree(trace):
+    ledger = trace.records[STEP].ledger
+    record = _with_ledger(trace, position_id=frozen(ledger.position_id - 1)).records[STEP]
+    assert not agrees_with_policy(record, _expected(trace, STEP))
+
+
+def test_in_which_slots_and_in_which_order_the_tokens_are_kept_takes_no_part(trace):
+    ledger = trace.records[STEP].ledger
+    arrays = {name: getattr(ledger, name) for name in ("slot", "token_index", "position_id")}
+    turned = {name: frozen(np.roll(array, 2)) for name, array in arrays.items()}
+    for changes in (turned, {"slot": frozen(ledger.slot[::-1].copy())}):
+        record = _with_ledger(trace, **changes).records[STEP]
+        assert agrees_with_policy(record, _expected(trace, STEP))
+
+
+def test_an_entry_that_the_ledger_does_not_count_is_not_held(trace):
+    ledger = trace.records[STEP].ledger
+    one_more = {
+        name: frozen(np.append(getattr(ledger, name), 99))
+        for name in ("slot", "token_index", "position_id", "token_id")
+    }
+    record = _with_ledger(trace, **one_more).records[STEP]
+    assert held_of(record) == held_of(trace.records[STEP])
+
+
+def test_what_is_held_is_judged_where_nothing_was_computed():
+    """A refusal that lets a token go is wrong, whatever length it tells."""
+    trace = run(spec_for("rope", capacity=7, steps=1))
+    record, ledger = trace.records[1], trace.records[1].ledger
+    oracle = PolicyOracle(PolicyRules("refuse", 7))
+    oracle.append(trace.records[0].token_ids, engine_accepted=True)
+    expected = oracle.append(record.token_ids, engine_accepted=False)
+    changed = replace(record, ledger=replace(ledger, token_index=frozen(ledger.token_index + 1)))
+    place = Step([trace.records[0], changed], expected, "float64")
+    found = first_difference(place, lambda: None, logits_differ=False)
+    assert found == Difference(None, None, "contents")
+
+
 def test_slots_take_no_part_in_the_agreement(trace):
     record = replace(trace.records[STEP], slots=as_ids([0]))
     assert agrees_with_policy(record, _expected(trace, STEP))
@@ -325,3 +393,18 @@ def test_right_logits_are_not_named_where_a_row_was_read_in_vain() -> None:
     assert first.logits is not None
     assert first.logits.standing == "right"
     assert first.first_difference == Difference(0, None, "keys")
+
+
+def test_rows_of_no_token_that_are_rightly_read_are_not_named_where_contents_are_wrong() -> None:
+    """Padding and a probe are read; all that is wrong is what the last step says it keeps."""
+    requests = (Prefill((1, 2, 3), 2), Probe(1, 1), Decode())
+    trace = run(spec_for("rope", prompt_ids=(1, 2, 3), capacity=12, requests=requests))
+    last = trace.records[-1]
+    assert (last.layers[0].row_token == ABSENT).sum() == 3
+    places = last.ledger.position_id.copy()
+    places[-1] += 1
+    ledger = replace(last.ledger, position_id=frozen(places))
+    changed = replace(trace, records=[*trace.records[:-1], replace(last, ledger=ledger)])
+    verdict = judge_again(changed, tiny("rope")).verdicts[-1]
+    assert (verdict.policy, verdict.mechanism) == ("wrong", "right")
+    assert verdict.first_difference == Difference(None, None, "contents")

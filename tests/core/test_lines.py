@@ -70,6 +70,7 @@ def test_the_line_of_a_prefill_is_as_written_by_hand():
             "seen": 3,
             "expected_seen": 3,
             "live": live((0, 0, 0, 0, 5), (1, 1, 1, 1, 6), (2, 2, 2, 2, 7)),
+            "expected_live": None,
         },
         "layers": {},
         "next": {
@@ -168,12 +169,37 @@ def test_a_row_is_named_by_the_token_that_is_really_there():
     assert lines[1]["cache"]["live"] == live(
         (0, 0, 3, 3, 50), (1, 1, 1, 1, 2), (2, 2, 2, 2, 3), (3, 3, None, None, None)
     )
+    # The policy kept the right tokens; the rows that are there are others.
+    held = [{"token_index": token, "position_id": token} for token in range(4)]
+    assert lines[1]["cache"]["expected_live"] == held
     assert lines[1]["verdict"] == {
         "logits": "wrong",
         "policy": "right",
         "mechanism": "wrong",
         "first_difference": {"layer": 0, "head": 0, "field": "keys"},
     }
+
+
+def test_a_step_that_leaves_the_wrong_tokens_behind_tells_which_should_be_held():
+    faults = (FaultUse("evict-newest"),)
+    settings = {"policy": "window", "capacity": 3, "force_ids": (50,), "faults": faults}
+    line = lines_for("learned", prompt_ids=(1, 2, 3), steps=1, **settings)[1]
+    assert line["cache"]["live"] == live((0, 0, 0, 0, 1), (1, 1, 1, 1, 2), (3, 3, 3, 3, 50))
+    held = [{"token_index": token, "position_id": token} for token in (1, 2, 3)]
+    assert line["cache"]["expected_live"] == held
+    assert line["verdict"] == {
+        "logits": "right",
+        "policy": "wrong",
+        "mechanism": "right",
+        "first_difference": {"layer": None, "head": None, "field": "contents"},
+    }
+
+
+def test_rows_of_a_probe_and_of_padding_are_not_among_the_tokens_to_be_held():
+    prompt = (1, 2, 3)
+    requests = (Prefill(prompt, 2), Probe(1, 1), Decode())
+    for line in lines_for("learned", prompt_ids=prompt, capacity=9, requests=requests):
+        assert line["cache"]["expected_live"] is None
 
 
 def test_an_evicted_token_whose_row_is_still_there_keeps_its_numbers():

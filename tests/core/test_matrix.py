@@ -1,16 +1,21 @@
 """The cells of the matrix, against runs made by hand."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from core.errors import FaultError, ModelError
+from core.errors import FaultError, ModelError, TraceError
 from core.judge import Judge
-from core.matrix import Task, broken_spec, measured, tasks_of
+from core.matrix import measured, prompts_for, tasks_of
+from core.matrix_cell import Cell, Task
+from core.matrix_file import read_matrix, short_line_of, start_file
 from core.matrix_prompts import prompts_of
+from core.matrix_runs import broken_spec
 from core.model.loading import load_model
 from core.session import Session
 from core.spec import FaultUse, RunSpec
+from resources import resource_path
 from tests.helpers.runs import tiny
 
 N = 3
@@ -80,7 +85,7 @@ def test_a_story_ends_in_a_question_whose_answer_it_holds():
 def test_the_question_is_read_in_the_scenario_of_the_fault(fault):
     loaded = load_model("learned")
     prompt = prompts_of(loaded, 1, seed=2)[0]
-    spec = broken_spec(Task(fault, "learned", "refuse", 1, 2), prompt, loaded)
+    spec = broken_spec(Task(fault, "learned", "refuse", 1, 2), prompt)
     right = Session(RunSpec(**{**_settings(spec), "faults": ()}), loaded).run()
     read = [r for r in right.records if r.is_computed]
     n = len(prompt.token_ids) + len(prompt.rest)
@@ -107,3 +112,72 @@ def test_unknown_names_are_unusable():
 def test_a_run_whose_rows_double_in_every_step_is_stopped():
     cell = measured(Task("store-double-append", "tiny-rope", "sinks", 1, 0))
     assert (cell.n_shown, cell.n_same_text) == (1, 0)
+
+
+# The run that a cell stands for, and the file.
+
+
+def test_the_prompt_of_a_cell_shows_its_first_wrong_step():
+    task = Task("evict-before-attend", "learned", "window", 10, 0)
+    cell = measured(task)
+    assert cell.prompt > 0  # the runs with the first prompts show it earlier, or later
+    prompt = prompts_for(task)[cell.prompt]
+    run = Session(broken_spec(cell, prompt), load_model("learned")).run()
+    wrong = [v.step for v in Judge(run, load_model("learned")).update() if v.is_wrong]
+    assert wrong[0] == cell.first_wrong_step
+
+
+def test_what_is_written_is_read(tmp_path):
+    path = tmp_path / "cells"
+    tasks = [
+        Task("mask-nan-row", "tiny-rope", "refuse", 2, 0),
+        Task("spec-short", "tiny-rope", "window", 2, 0),
+    ]
+    prompts = {"tiny-rope": prompts_for(tasks[0])}
+    assert start_file(path, 2, 0, prompts) == ()
+    cells = [measured(task) for task in tasks]
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(f"{short_line_of(cell)}\n" for cell in cells)
+        file.write('{"kind": "cell", "fault": "cut o')
+    found = read_matrix(path)
+    assert (found.n_prompts, found.seed, found.prompts) == (2, 0, prompts)
+    assert str(found.cells) == str(tuple(cells))  # NaN is not equal to itself
+    assert found.prompt_of(found.cells[0]) == prompts["tiny-rope"][0]
+    with pytest.raises(TraceError, match="prompt 0 of learned, only 0"):
+        found.prompt_of(Cell("pos-restart", "learned", "learned", "refuse"))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"kind": "cell", "fault": "a", "model": "b", "scheme": "c", "policy": 1}', "policy is 1"),
+        ('{"kind": "cell", "fault": "a", "model": "b", "scheme": "c"}', "line 2 is no cell"),
+        ('{"kind": "prompts", "model": "b"}', "no list of prompts"),
+        ('{"kind": "prompts", "model": "b", "prompts": [{"token_ids": ["x"]}]}', "line 2"),
+        ("[]", "line 2 is no JSON object"),
+    ],
+)
+def test_a_line_that_is_not_as_it_should_be_is_named(line, said, tmp_path):
+    path = tmp_path / "cells"
+    head = '{"kind": "matrix", "schema": 2, "prompts": 1, "seed": 0}'
+    path.write_text(f"{head}\n{line}\n")
+    with pytest.raises(TraceError, match=said):
+        read_matrix(path)
+
+
+@pytest.mark.parametrize(
+    ("fault", "model", "policy"),
+    [
+        ("evict-newest", "tiny-rope", "window"),
+        ("pos-memo", "tiny-alibi", "sinks"),
+        ("mask-unwritten", "learned", "refuse"),
+    ],
+)
+def test_the_shipped_measurement_says_what_is_measured_now(fault, model, policy):
+    file = read_matrix(resource_path("matrix.jsonl"))
+    task = Task(fault, model, policy, file.n_prompts, file.seed)
+    now = measured(task)
+    then = next(c for c in file.cells if (c.fault, c.model, c.policy) == (fault, model, policy))
+    assert now.largest_error == pytest.approx(then.largest_error, rel=1e-3)
+    assert replace(now, largest_error=0.0) == replace(then, largest_error=0.0)
+    assert file.prompts[model] == prompts_for(task)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from core.blank_rows import rows_unwritten
 from core.packing import packed
-from core.readouts.history import rows_unwritten
 from core.spec import FaultUse
 from core.trace import rows_as_read
 from tests.helpers.runs import run, spec_for

@@ -251,6 +251,7 @@ def test_json_that_is_no_spec_is_refused_in_one_line(value):
         ({"kv_dtype": "int8", "requests": (Prefill((1,)), Probe(1, 1))},
          "a probe needs rows that are kept as given, not int8"),
         ({"growable": 1}, "growable is 1; it must be true or false"),
+        ({"poison": 1}, "poison is 1; it must be true or false"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together_is_refused_with_what_would_do(settings, words):

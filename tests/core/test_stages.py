@@ -1,5 +1,6 @@
 """How each step stands at each stage: against tables made by hand, and a forward in one piece."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -9,20 +10,20 @@ import pytest
 from core.judge import Judge
 from core.reference import Passage, Reference
 from core.session import Session
-from core.spec import FaultUse, Prefill
+from core.spec import FaultUse, NewPrompt, Prefill
 from core.tolerance import field_band
 from core.trace import Trace
+from core.trace_container import read_container, write_container
 from core.tracefile import open_trace, save_trace
 from core.verdict import StepVerdict
 from tests.core.readouts import runs
 from tests.helpers.runs import SEVEN_IDS, judge_again, judged, run, spec_for, tiny
 
 RIGHT, WRONG, NONE = "right", "wrong", "none"
-STAGES = ("admission", "positions", "slots", "mask", "layers")
 
 
 def stands(verdict: StepVerdict) -> tuple[str, ...]:
-    """The stages of a step, the layers as one: wrong where any is beyond its band."""
+    """Admission, positions, slots, mask, layers as one: wrong where any is beyond its band."""
     stages = verdict.stages
     assert stages is not None
     answers = [stages.admission, stages.positions, stages.slots, stages.mask]
@@ -66,6 +67,33 @@ def test_each_fault_is_wrong_at_its_own_stages(fault: str) -> None:
     assert [stands(verdict) for verdict in verdicts.values()] == expected
 
 
+CONTENTS = {
+    # The wrong position stays with the token for as long as it is held.
+    "pos-restart": (runs.PLAIN, ".XXXXX"),
+    "evict-newest": (runs.WINDOW, "..XXXX"),
+    "evict-never": (runs.WINDOW, "..XXXX"),
+    "sinks-lost": (runs.SINKS, "..XXXX"),
+    # The ledger keeps what it should; where the rows are is another matter.
+    "store-row-zero": (runs.PLAIN, "......"),
+    "store-write-lost": (runs.PLAIN, "......"),
+    "mask-top-left": (runs.PLAIN, "......"),
+    "mask-unwritten": (runs.PLAIN, "......"),
+    "ring-shuffle": (runs.WINDOW, "......"),
+    "gauge-lies": (runs.WINDOW, "......"),
+    # Refused: what is counted too much holds no token. Refused too early: one is lacking.
+    "cap-counter-first": (runs.FULL, "......."),
+    "cap-early": (runs.FULL, ".....X"),
+}
+
+
+@pytest.mark.parametrize("fault", CONTENTS)
+def test_what_is_held_after_each_step_is_judged_by_tokens_and_positions(fault: str) -> None:
+    spec, expected = CONTENTS[fault]
+    verdicts = runs.view_of(runs.with_fault(spec, fault), 0).verdicts
+    stages = [verdict.stages for verdict in verdicts.values()]
+    assert "".join("." if stage and stage.contents else "X" for stage in stages) == expected
+
+
 RIGHT_RUNS = {
     "plain": runs.PLAIN,
     "rope": runs.ROPE,
@@ -90,6 +118,8 @@ def test_without_a_fault_every_stage_of_every_step_is_right(name: str) -> None:
     view = runs.view_of(RIGHT_RUNS[name], 0)
     for record, verdict in zip(view.records, view.verdicts.values(), strict=True):
         assert stands(verdict) == (PLAIN if record.is_computed else NOT_COMPUTED)
+        assert verdict.stages is not None
+        assert verdict.stages.contents is True
 
 
 @pytest.mark.parametrize("fault", TABLE)
@@ -151,6 +181,29 @@ def test_the_band_of_a_layer_is_that_of_the_largest_right_number() -> None:
         assert math.isclose(band, field_band("float64", layer.residual[-1:]), rel_tol=1e-9)
 
 
+def test_tokens_that_should_have_fallen_out_are_compared_with_nothing() -> None:
+    """Five tokens are computed where the policy lets the first two fall out, after others."""
+    spec = spec_for(
+        "learned",
+        capacity=3,
+        policy="reprefill",
+        prompt_ids=(1, 2, 3),
+        requests=(Prefill((1, 2, 3)), NewPrompt((4, 5, 6, 7, 8))),
+        faults=(FaultUse("cap-one-row-test"),),
+    )
+    done = judged(spec)
+    record, verdict = done.trace.records[1], done.verdicts[1]
+    assert verdict.expected.position_ids == (None, None, 0, 1, 2)
+    assert (record.n_skipped, record.position_ids) == (0, (0, 1, 2, 3, 4))
+    reference = Reference(tiny("learned").config, tiny("learned").weights.arrays())
+    held = Passage(np.array([6, 7, 8]), np.arange(3), None, np.tri(3, dtype=bool))
+    right = reference.forward(held, detail=True).layers[0].residual
+    expected = float(np.abs(record.layers[0].residual[2:] - right).max())
+    assert verdict.stages is not None
+    assert verdict.stages.layer_errors is not None
+    assert math.isclose(verdict.stages.layer_errors[0], expected, rel_tol=1e-9)
+
+
 def test_stages_are_the_same_however_often_a_run_is_judged() -> None:
     spec = spec_for("rope", steps=4, capacity=16, faults=(FaultUse("store-row-zero"),))
     whole = judged(spec)
@@ -194,12 +247,25 @@ def test_a_step_that_should_have_been_refused_is_wrong_at_admission_alone() -> N
     assert stands(verdict)[:4] == (WRONG, NONE, RIGHT, NONE)
 
 
+def _without_contents(path) -> None:
+    """The file as it was before the contents were a stage."""
+    text, columns = read_container(path)
+    document = json.loads(text)
+    for verdict in document["runs"][0]["verdicts"]:
+        del verdict["stages"]["contents"]
+    write_container(path, json.dumps(document), columns)
+
+
 def test_stages_are_kept_in_a_file_and_a_file_without_them_still_opens(tmp_path) -> None:
     spec = spec_for("learned", steps=2, capacity=12, faults=(FaultUse("pos-restart"),))
     done = judged(spec)
     path = tmp_path / "run.kvtrace"
     save_trace(path, done.trace, full=True, verdicts=done.verdicts)
     assert [v.stages for v in open_trace(path).verdicts] == [v.stages for v in done.verdicts]
+    _without_contents(path)
+    stages = [verdict.stages for verdict in done.verdicts if verdict.stages]
+    opened = [verdict.stages for verdict in open_trace(path).verdicts]
+    assert opened == [replace(stage, contents=None) for stage in stages]
     older = [replace(verdict, stages=None) for verdict in done.verdicts]
     save_trace(path, done.trace, full=True, verdicts=older)
     opened = open_trace(path)

@@ -75,6 +75,7 @@ def changed(trace: Trace, field: str, by: float = 1.0) -> Trace:
         "output": lambda: with_layer(trace, LAYER, output=raised(layer.output, (0, 0), by)),
         "residual": lambda: with_layer(trace, LAYER, residual=raised(layer.residual, (0, 0), by)),
         "logits": lambda: with_record(trace, STEP, logits=raised(record.logits, 0, by)),
+        "contents": lambda: with_held(trace, "token_index"),
     }
     return changes[field]()
 
@@ -85,9 +86,35 @@ def with_positions(trace: Trace) -> Trace:
     return with_record(trace, STEP, layers=(replace(layers[0], plan=plan), *layers[1:]))
 
 
+def with_held(trace: Trace, name: str) -> Trace:
+    """The first entry of the ledger with another number."""
+    ledger = trace.records[STEP].ledger
+    other = replace(ledger, **{name: raised(getattr(ledger, name), 0, 9)})
+    return with_record(trace, STEP, ledger=other)
+
+
 IN_A_LAYER = FIELDS[FIELDS.index("keys") : FIELDS.index("logits")]
 WITH_HEADS = ("keys", "values", "rotated_keys", "scores", "weights")
 NUMBERS = ("keys", "values", "scores", "weights", "output", "residual", "logits")
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "right"),
+    [
+        ("token_index", "tokens [0 1 2 3 4]", "tokens [1 2 3 4 9]"),
+        ("position_id", "position ids [0 1 2 3 4]", "position ids [9 1 2 3 4]"),
+    ],
+)
+def test_what_is_held_is_told_with_its_tokens_or_their_positions(name, left, right, trace):
+    difference = first_trace_difference(trace, with_held(trace, name))
+    assert difference is not None
+    assert (difference.field, difference.left, difference.right) == ("contents", left, right)
+
+
+def test_in_which_slots_the_same_tokens_are_held_is_no_difference_after_the_step(trace):
+    ledger = trace.records[STEP].ledger
+    other = with_record(trace, STEP, ledger=replace(ledger, slot=ledger.slot[::-1].copy()))
+    assert first_trace_difference(trace, other) is None
 
 
 def test_a_run_equals_itself(trace):

@@ -321,7 +321,8 @@ def test_one_wrong_step_among_two_thousand_is_seen_and_clicked(
     widget.show_readout(long_spread(2000, (1234,)))
     canvas = canvas_of(widget)
     ruler = StepRuler.of(LIGHT, 1100, 2000)
-    at = QPoint(int(ruler.middle(1234)), 3 + 3 * 20 + 8)
+    row_px = (canvas.height() - 5 - canvas.line_px) // len(spread_readout(view_of(PLAIN, 0)).stages)
+    at = QPoint(int(ruler.middle(1234)), 3 + 3 * row_px + row_px // 2)
     strip = canvas.grab().toImage().copy(at.x() - 1, at.y(), 3, 1)
     assert LIGHT.alarm.rgb() in colours(strip)
     with qtbot.waitSignal(widget.selected) as signal:

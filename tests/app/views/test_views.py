@@ -15,6 +15,7 @@ from app.views.cache import CacheView
 from app.views.mask import MaskView
 from app.views.timeline import TimelineView
 from app.views.tokens import TokensView
+from app.widgets import code_image
 from app.widgets.canvas import Canvas
 from app.widgets.panel import CanvasPanel
 from app.widgets.slot_canvas import SlotCanvas
@@ -505,7 +506,7 @@ def test_masked_cells_are_hatched_in_both_themes(shown: MakeView) -> None:
         ruler = SlotRuler(canvas.width(), 12)
         left, top = int(ruler.left(5)) + 2, 19
         cell = {image.pixel(left + x, top + y) for x in range(24) for y in range(24)}
-        assert theme.paper.rgb() in cell
+        assert code_image.masked_tone(theme).rgb() in cell
         assert len(cell) > 1
 
 

@@ -37,6 +37,17 @@ def test_a_docstring_over_several_lines_is_faint_to_its_end() -> None:
     ]
 
 
+def test_where_a_text_is_no_python_the_rest_of_it_is_plain() -> None:
+    lines = styled_lines("if x:  # so\n    y = (\n    return 1\n]")
+    assert ["".join(span.text for span in line) for line in lines] == [
+        "if x:  # so",
+        "    y = (",
+        "    return 1",
+        "]",
+    ]
+    assert lines[0] == (Span("if", "bold"), Span(" x:  ", "plain"), Span("# so", "faint"))
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_the_styled_lines_are_the_text_itself(fault: Fault) -> None:
     shown = section(fault.id)

@@ -191,7 +191,9 @@ def test_a_token_read_after_a_rollback_gives_the_logits_of_the_shorter_text(sche
     assert record.ledger.token_id.tolist() == [1, 2, 3]
     assert record.live[0].token_index.tolist() == [0, 1, 2]
     straight.step(_prefill([1, 2, 3]))
-    assert np.array_equal(rolled.step(_decode(9)).logits, straight.step(_decode(9)).logits)
+    # Not bit for bit: a matrix of five rows may be multiplied otherwise than one of three.
+    after, shorter = (engine.step(_decode(9)).logits for engine in (rolled, straight))
+    np.testing.assert_allclose(after, shorter, rtol=0, atol=1e-10)
 
 
 def test_a_rollback_of_more_than_was_read_is_refused():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -200,3 +202,9 @@ def test_after_commit_the_kept_tokens_are_numbered_from_zero():
     after = ByRank(4, 1).renumber(before)
     assert after.position_id.tolist() == [0, 1, 2, 3]
     assert after.token_index.tolist() == [0, 4, 5, 6]
+
+
+def test_a_text_that_was_counted_too_short_starts_again_at_its_first_token():
+    counted_short = replace(filled(4, 4), seen=1)
+    room = Reprefill(4).make_room(counted_short, as_ids([9]), 1)
+    assert (room.ledger.seen, len(room.token_ids)) == (0, 4)

@@ -90,3 +90,7 @@ def test_very_large_and_very_small_logits_can_be_drawn_from(dtype):
 
 def test_a_huge_seed_is_accepted():
     assert Sampled(1.0, None, None, 2**70).choose(LOGITS, 2**31) in range(5)
+
+
+def test_near_a_temperature_of_zero_the_best_is_drawn():
+    assert set(_choices(Sampled(1e-320, None, None, 0))) == {1}

@@ -5,7 +5,7 @@ from core.errors import FaultError
 from core.faults.activation import activate
 from core.faults.catalog import FAULTS
 from core.faults.fault import changed_seams
-from core.spec import FaultUse
+from core.spec import Decode, FaultUse, Prefill, Rollback
 from tests.helpers.runs import SCHEMES, judged, run, spec_for
 
 
@@ -147,11 +147,26 @@ def test_an_alias_let_go_of_shows_the_row_that_the_scratch_holds_now(scheme):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_after_a_window_of_wrong_positions_the_policy_is_right_again(scheme):
+def test_after_a_window_of_wrong_positions_their_rows_are_held_and_the_policy_stays_wrong(scheme):
+    spec = spec_for(scheme, capacity=14, steps=5, faults=(FaultUse("pos-restart", 2, 3),))
+    verdicts = judged(spec)
+    assert verdicts.policy == ["right", "right", "wrong", "wrong", "wrong", "wrong"]
+    # The new tokens are numbered rightly again; the logits are wrong because of those held.
+    for step in (4, 5):
+        assert verdicts.trace.records[step].position_ids == (7 + step - 1,)
+        assert verdicts.mechanism[step] == "right"
+        assert verdicts.logits[step] == "wrong"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_wrong_positions_that_were_taken_back_leave_nothing_wrong_behind(scheme):
+    prompt = (1, 2, 3)
+    requests = (Prefill(prompt), Decode(), Rollback(1), Decode())
+    use = FaultUse("pos-restart", 1, 1)
     verdicts = judged(
-        spec_for(scheme, capacity=14, steps=5, faults=(FaultUse("pos-restart", 2, 3),))
+        spec_for(scheme, prompt_ids=prompt, capacity=9, requests=requests, faults=(use,))
     )
-    assert verdicts.policy == ["right", "right", "wrong", "wrong", "right", "right"]
+    assert verdicts.policy == ["right", "wrong", "right", "right"]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

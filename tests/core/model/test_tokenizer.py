@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from tokenizers import decoders, models, pre_tokenizers
 
 from core.errors import ModelError, SpecError
+from core.model.token_text import TokenTexts
 from core.model.tokenizer import Tokenizer, byte_tokenizer_json
+from resources import resource_path
 
 BYTES = Tokenizer(byte_tokenizer_json(), None)
 
@@ -50,6 +52,26 @@ def test_what_a_token_shows_can_be_seen(token_id: int) -> None:
 
     assert shown.isprintable()
     assert shown.strip() == shown != ""
+
+
+def shipped() -> list[str]:
+    return [path.read_text("utf-8") for path in resource_path("models").glob("*/tokenizer.json")]
+
+
+@pytest.mark.parametrize("json_text", [*shipped(), byte_tokenizer_json()])
+def test_tokens_show_the_same_whether_the_library_reads_them_or_only_the_json(
+    json_text: str,
+) -> None:
+    library, alone = Tokenizer(json_text, None), TokenTexts(json_text)
+
+    ids = range(library.vocab_size + 2)
+    assert [alone.token_text(n) for n in ids] == [library.token_text(n) for n in ids]
+
+
+@pytest.mark.parametrize("json_text", ["meow", "[]", '{"model": {}}', '{"model": {"vocab": [1]}}'])
+def test_a_json_without_named_tokens_is_told_as_such(json_text: str) -> None:
+    with pytest.raises(ModelError, match=r"tokens of tokenizer\.json cannot be read"):
+        TokenTexts(json_text)
 
 
 def test_an_id_beyond_the_vocabulary_shows_as_a_number() -> None:

@@ -1,8 +1,9 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from core.readouts.first_difference import first_difference_readout
+from core.readouts.first_difference import FirstDifferenceReadout, first_difference_readout
 from core.selection import Selection
 from core.spec import RunSpec
 from core.verdict import Difference
@@ -10,6 +11,7 @@ from tests.core.readouts.runs import (
     FULL,
     PLAIN,
     UNEVEN,
+    WINDOW,
     pending_view_of,
     view_of,
     with_fault,
@@ -46,6 +48,11 @@ CASES = {
         FULL,
         "step 6: refused, as it should be; but length 13 of 12, expected 12",
         Selection(step=6),
+    ),
+    "evict-newest": (
+        WINDOW,
+        "step 2: contents: holds tokens 0–6, 8; should hold tokens 1–8",
+        Selection(step=2, token_index=0, slot=0),
     ),
     "store-uneven": (
         UNEVEN,
@@ -89,16 +96,59 @@ def test_a_difference_of_a_tensor_is_told_with_layer_head_and_largest_error() ->
     )
 
 
+def _holding(entries: list[tuple[int, int]]) -> FirstDifferenceReadout:
+    """A run of which step 1 ends with these (token, position id) in slots 10, 11 and so on."""
+    view = view_of(replace(PLAIN, prompt_ids=(65, 66), capacity=8, steps=2), 0)
+    record, verdict = view.records[1], view.verdicts[1]
+    tokens, places = (np.array(column, dtype=np.int64) for column in zip(*entries, strict=True))
+    slots = np.arange(len(tokens)) + 10
+    ledger = replace(
+        record.ledger,
+        slot=slots,
+        token_index=tokens,
+        position_id=places,
+        token_id=np.zeros_like(tokens),
+        length=len(tokens),
+    )
+    records = (view.records[0], replace(record, ledger=ledger), *view.records[2:])
+    wrong = replace(verdict, policy="wrong", first_difference=Difference(None, None, "contents"))
+    verdicts = {**view.verdicts, 1: wrong}
+    return first_difference_readout(replace(view, records=records, verdicts=verdicts))
+
+
+@pytest.mark.parametrize(
+    ("entries", "words", "target"),
+    [
+        ([(0, 0), (1, 1), (3, 3)], "holds tokens 0, 1, 3; should hold tokens 0–2", (3, 12)),
+        ([(0, 0), (2, 2)], "holds tokens 0, 2; should hold tokens 0–2", (1, None)),
+        ([(2, 2)], "holds token 2; should hold tokens 0–2", (0, None)),
+        ([(-1, -1)], "holds no token; should hold tokens 0–2", (0, None)),
+        ([(0, 0), (1, 1), (2, 0)], "holds token 2 at position id 0; should be 2", (2, 12)),
+        (
+            [(0, 1), (1, 2), (2, 3)],
+            "holds token 0 at position id 1; should be 0, and 2 more tokens wrongly",
+            (0, 10),
+        ),
+    ],
+    ids=["another", "one lacking", "one of three", "none", "position", "positions"],
+)
+def test_what_is_held_wrongly_is_told_by_tokens_and_positions(entries, words, target) -> None:
+    readout = _holding(entries)
+    assert readout.difference == f"step 1: contents: {words}"
+    token, slot = target
+    assert readout.target == Selection(step=1, token_index=token, slot=slot)
+
+
 def test_a_difference_that_has_no_number_is_still_told() -> None:
     assert words_of(PLAIN, Difference(0, 1, "weights")) == (
         "step 1: weights, layer 0, head 1: the attention weights are off"
     )
 
 
-def test_a_right_run_says_how_many_steps_were_judged() -> None:
+def test_a_right_run_says_which_steps_were_judged() -> None:
     readout = first_difference_readout(view_of(PLAIN, 2))
     assert (readout.state, readout.step, readout.target) == ("right", None, None)
-    assert readout.sentence == "nothing is wrong in 6 steps"
+    assert readout.sentence == "nothing is wrong in steps 0–5"
 
 
 def test_pending_steps_are_never_counted_as_right() -> None:

@@ -1,4 +1,5 @@
-from core.readouts.history import computed_tokens, slot_history, text_after
+from core.readouts.history import computed_tokens, text_after
+from core.readouts.run_history import RunHistory
 from tests.core.readouts.runs import (
     CHUNKED,
     NEW_TEXT,
@@ -13,15 +14,15 @@ from tests.core.readouts.runs import (
 
 
 def test_a_slot_that_is_used_again_keeps_its_first_step() -> None:
-    history = slot_history(view_of(WINDOW, 5).records, 5)
+    history = RunHistory(view_of(WINDOW, 5).records).slots(5)
     assert history.first_step.tolist() == [0, 0, 0, 0, 0, 0, 0, 1, 2]
     assert history.was_used_by(1).tolist() == [True] * 8 + [False]
 
 
 def test_a_slot_counted_past_the_capacity_is_shown() -> None:
     spec = with_fault(ROLLED_BACK, "cap-counter-first")
-    assert slot_history(view_of(spec, 6).records, 6).n_slots == 13
-    assert slot_history(view_of(spec, 5).records, 5).n_slots == 12
+    history = RunHistory(view_of(spec, 6).records)
+    assert [history.slots(step).n_slots for step in (5, 6)] == [12, 13]
 
 
 def test_the_text_is_what_was_read_and_not_taken_back() -> None:

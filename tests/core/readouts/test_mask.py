@@ -40,17 +40,17 @@ from tests.core.readouts.runs import (
         (
             with_fault(PLAIN, "mask-top-left"),
             1,
-            "sees 1 of 8: position 0; blind to 1–7; this is causal row 0, row 7 is right",
+            "sees 1 of 8: position 0; blind to 1–7; row 0 of the causal mask, right is row 7",
         ),
         (
             with_fault(PLAIN, "mask-top-left", "pos-restart"),
             1,
-            "sees 1 of 8: token 0; blind to 1–7; this is causal row 0, row 7 is right",
+            "sees 1 of 8: token 0; blind to 1–7; row 0 of the causal mask, right is row 7",
         ),
         (
             with_fault(PLAIN, "mask-top-left"),
             4,
-            "sees 1 of 11: position 0; blind to 1–10; this is causal row 0, row 10 is right",
+            "sees 1 of 11: position 0; blind to 1–10; row 0 of the causal mask, right is row 10",
         ),
         (FULL, 6, "nothing was computed in this step, so no mask was used"),
         (ROLLED_BACK, 7, "nothing was computed in this step, so no mask was used"),
@@ -83,7 +83,7 @@ def test_the_weight_on_rows_never_written_fades_as_the_buffer_fills() -> None:
 
 def test_the_row_of_a_triangle_is_not_named_where_rows_without_a_token_are_seen() -> None:
     for spec, step in ((with_fault(PLAIN, "mask-unwritten"), 0), (PROBED, 3)):
-        assert "causal row" not in mask_readout(view_of(spec, step)).sentence
+        assert "of the causal mask" not in mask_readout(view_of(spec, step)).sentence
 
 
 def test_a_row_of_no_token_is_told_apart_from_one_never_written() -> None:

@@ -1,9 +1,13 @@
 """What is kept of a run answers as a walk over its records does, at every step."""
 
+from collections.abc import Sequence
+
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.readouts.history import slot_history, text_after, token_numbers
+from core.arrays import ABSENT
+from core.readouts.history import SlotHistory, text_after, token_numbers
 from core.readouts.run_history import RunHistory
 from core.record import StepRecord
 from core.session import Session
@@ -14,6 +18,19 @@ from tests.helpers.runs import tiny
 
 def recorded(spec: RunSpec) -> list[StepRecord]:
     return Session(spec, tiny(spec.model.removeprefix("tiny-"))).run().records
+
+
+def walked_slots_of(records: Sequence[StepRecord], step: int) -> SlotHistory:
+    """The slots used by the steps up to `step`, and those that they counted, by a walk."""
+    capacity = records[step].ledger.capacity
+    used = [(record.step, record.slots) for record in records[: step + 1] if len(record.slots)]
+    all_slots = np.concatenate([np.empty(0, dtype=np.int64), *(slots for _, slots in used)])
+    by_step = np.repeat([at for at, _ in used], [len(slots) for _, slots in used]).astype(np.int64)
+    counted = records[step].ledger.counted_slots
+    n_slots = 1 + max(capacity - 1, int(all_slots.max(initial=-1)), int(counted.max(initial=-1)))
+    first_step = np.full(n_slots, ABSENT, dtype=np.int64)
+    first_step[all_slots[::-1]] = by_step[::-1]  # of several, the earliest is assigned last
+    return SlotHistory(n_slots, first_step)
 
 
 @st.composite
@@ -32,7 +49,7 @@ def test_every_answer_is_that_of_a_walk_over_the_records(records: list[StepRecor
         text, walked = history.text(step), text_after(records, step)
         assert dict(text.items()) == walked
         assert text.end == max(walked, default=-1) + 1
-        slots, walked_slots = history.slots(step), slot_history(records, step)
+        slots, walked_slots = history.slots(step), walked_slots_of(records, step)
         assert slots.first_step.tolist() == walked_slots.first_step.tolist()
         find, walk = history.numbers(step), token_numbers(records, step)
         tokens = [None, *range(records[step].ledger.seen + 3)]

@@ -1,6 +1,8 @@
 """Beams take turns in the steps of a run; what is shown of a step is of its own sequence."""
 
-from core.readouts.attention_image import takes_of
+from dataclasses import replace
+
+from core.readouts.attention import attention_readout
 from core.readouts.next_token import next_token_readout
 from core.readouts.seam_values import seam_values
 from core.readouts.slot_story import slot_story
@@ -27,8 +29,8 @@ PADDED = RunSpec("tiny-rope", PROMPT_IDS, requests=(Prefill(PROMPT_IDS, n_pad=2)
 
 def _sources(step):
     view = view_of(TURNS, step)
-    takes = takes_of(view.records, step, view.history.text(step).end, 64)
-    return [take.record.step for take in takes]
+    steps = [query.step for query in attention_readout(view).queries]
+    return sorted(set(steps))
 
 
 def _values(spec, step, seam):
@@ -72,6 +74,24 @@ def test_the_best_tokens_that_beams_begin_with_are_no_part_of_the_prompt():
     for step in range(3):
         assert next_token_readout(view_of(THREE, step)).how in ("greedy", "forced")
         assert not tokens_readout(view_of(THREE, step)).run.at(N_PROMPT).is_prompt
+
+
+def test_a_beam_takes_its_first_token_by_its_place_among_the_best():
+    coming = [tokens_readout(view_of(THREE, step)).run.at(N_PROMPT) for step in range(3)]
+    read = [tokens_readout(view_of(THREE, step)).run.at(N_PROMPT) for step in range(3, 6)]
+    for cells in (coming, read):
+        assert [cell.rank for cell in cells] == [None, 1, 2]
+        assert not any(cell.is_forced for cell in cells)
+
+
+def test_after_a_reorder_a_token_keeps_the_place_by_which_the_parent_took_it():
+    assert tokens_readout(view_of(TURNS, 7)).run.at(N_PROMPT).rank == 1
+
+
+def test_a_beam_whose_tokens_are_forced_has_them_from_outside():
+    forced = replace(THREE, force_ids=(65, 66, 67))
+    cell = tokens_readout(view_of(forced, 1)).run.at(N_PROMPT)
+    assert (cell.is_forced, cell.rank) == (True, None)
 
 
 def test_each_sequence_reads_the_prompt_once_without_a_cache_too():

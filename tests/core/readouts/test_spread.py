@@ -10,6 +10,7 @@ from tests.core.readouts.runs import (
     FULL,
     PLAIN,
     ROLLED_BACK,
+    WINDOW,
     pending_view_of,
     view_of,
     with_fault,
@@ -17,12 +18,16 @@ from tests.core.readouts.runs import (
 
 SIGNS = {"right": ".", "wrong": "X", "nothing": " ", "pending": "?", "rounding": "~"}
 TABLES = {
-    "pos-restart": ["......", ".XXXXX", "......", "......", *[".XXXXX"] * 5],
-    "mask-top-left": ["......", "......", "......", ".XXXXX", *[".XXXXX"] * 5],
-    "store-row-zero": ["......", "......", ".XXXXX", "......", *[".XXXXX"] * 5],
-    "mask-unwritten": ["......", "......", "......", "XXXXX.", "XXXXX.", *["XXXXXX"] * 4],
-}
-"""Rows: admission, positions, slots, mask, four layers, logits; columns: steps."""
+    "pos-restart": ["......", ".XXXXX", "......", "......", *[".XXXXX"] * 5, ".XXXXX"],
+    "mask-top-left": ["......", "......", "......", ".XXXXX", *[".XXXXX"] * 5, "......"],
+    "store-row-zero": ["......", "......", ".XXXXX", "......", *[".XXXXX"] * 5, "......"],
+    "mask-unwritten": [
+        *["......"] * 3, "XXXXX.", "XXXXX.", *["XXXXXX"] * 4, "......",
+    ],
+    "evict-newest": [*["......"] * 3, "...XXX", *["...XXX"] * 5, "..XXXX"],
+}  # fmt: skip
+"""Rows: admission, positions, slots, mask, four layers, logits, contents; columns: steps."""
+SPECS = {"evict-newest": WINDOW}
 
 
 def drawn(columns: tuple[SpreadColumn, ...]) -> list[str]:
@@ -32,8 +37,14 @@ def drawn(columns: tuple[SpreadColumn, ...]) -> list[str]:
 
 @pytest.mark.parametrize("fault", TABLES)
 def test_a_fault_spreads_as_drawn_by_hand(fault: str) -> None:
-    readout = spread_readout(view_of(with_fault(PLAIN, fault), 0))
+    readout = spread_readout(view_of(with_fault(SPECS.get(fault, PLAIN), fault), 0))
     assert drawn(tuple(readout.columns)) == TABLES[fault]
+
+
+def test_what_a_step_leaves_behind_is_its_last_stage() -> None:
+    readout = spread_readout(view_of(with_fault(WINDOW, "evict-newest"), 2))
+    assert readout.first_wrong == (2, readout.stages.index("contents"))
+    assert readout.sentence == "step 2: contents: holds tokens 0–6, 8; should hold tokens 1–8"
 
 
 def test_the_first_wrong_cell_is_named_with_its_numbers_and_its_reach() -> None:
@@ -47,27 +58,28 @@ def test_the_first_wrong_cell_is_named_with_its_numbers_and_its_reach() -> None:
 
 def test_a_right_run_has_no_wrong_cell() -> None:
     readout = spread_readout(view_of(PLAIN, 3))
-    assert drawn(tuple(readout.columns)) == ["......"] * 9
+    assert drawn(tuple(readout.columns)) == ["......"] * 10
     assert readout.first_wrong is None
-    assert readout.sentence == "nothing is wrong in 6 steps"
+    assert readout.sentence == "nothing is wrong in steps 0–5"
 
 
 def test_what_was_not_computed_is_empty_and_never_right() -> None:
     readout = spread_readout(view_of(ROLLED_BACK, 0))
     assert drawn(tuple(readout.columns))[0] == "." * 10
-    assert drawn(tuple(readout.columns))[1:] == ["......  .."] * 8
+    assert drawn(tuple(readout.columns))[1:-1] == ["......  .."] * 8
+    assert drawn(tuple(readout.columns))[-1] == "." * 10
 
 
-def test_a_refusal_that_should_not_be_is_wrong_at_admission_alone() -> None:
+def test_a_refusal_that_should_not_be_is_wrong_at_admission_and_in_what_is_held() -> None:
     readout = spread_readout(view_of(with_fault(FULL, "cap-early"), 0))
-    assert drawn(tuple(readout.columns)) == [".....X", *["..... "] * 8]
+    assert drawn(tuple(readout.columns)) == [".....X", *["..... "] * 8, ".....X"]
     assert readout.first_wrong == (5, 0)
     assert readout.sentence == "step 5: refused: needs 1, 1 free of 12; should be accepted"
 
 
 def test_steps_without_a_verdict_are_pending_at_every_stage() -> None:
     readout = spread_readout(pending_view_of(PLAIN, 0))
-    assert drawn(tuple(readout.columns)) == ["??????"] * 9
+    assert drawn(tuple(readout.columns)) == ["??????"] * 10
     assert readout.sentence == "6 steps pending"
 
 
@@ -130,9 +142,21 @@ def test_a_verdict_of_an_older_file_keeps_its_logits_and_says_so() -> None:
     view = view_of(PLAIN, 0)
     older = {step: replace(v, stages=None) for step, v in view.verdicts.items()}
     readout = spread_readout(replace(view, verdicts=older))
-    assert {cell.state for cell in readout.columns[1].cells[:-1]} == {"not kept"}
-    assert readout.columns[1].cells[-1].state == "right"
+    *before, logits, contents = readout.columns[1].cells
+    assert {cell.state for cell in (*before, contents)} == {"not kept"}
+    assert logits.state == "right"
     assert readout.sentence.endswith("the stages before the logits were not kept")
+
+
+def test_a_verdict_of_a_file_without_contents_keeps_all_its_other_stages() -> None:
+    view = view_of(PLAIN, 0)
+    older = {
+        step: replace(v, stages=v.stages and replace(v.stages, contents=None))
+        for step, v in view.verdicts.items()
+    }
+    readout = spread_readout(replace(view, verdicts=older))
+    assert [cell.state for cell in readout.columns[1].cells] == ["right"] * 9 + ["not kept"]
+    assert readout.sentence == "nothing is wrong in steps 0–5"
 
 
 def test_an_older_file_s_wrong_step_is_wrong_somewhere() -> None:
@@ -144,8 +168,8 @@ def test_an_older_file_s_wrong_step_is_wrong_somewhere() -> None:
 
 def test_stages_stand_in_the_order_in_which_a_step_passes_them() -> None:
     names = ("admission", "positions", "slots", "mask", "layer 0", "layer 1", "logits")
-    assert stage_names(2) == names
-    assert [layer_of(stage, 7) for stage in range(7)] == [None] * 4 + [0, 1, None]
+    assert stage_names(2) == (*names, "contents")
+    assert [layer_of(stage, 8) for stage in range(8)] == [None] * 4 + [0, 1, None, None]
 
 
 def test_columns_are_made_once_and_the_same_while_nothing_changes() -> None:

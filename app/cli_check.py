@@ -1,0 +1,170 @@
+"""`kvscope check`: which rules of a KV cache does somebody's class break?"""
+
+import argparse
+import ast
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from app.cli_check_options import N_RULES
+from app.cli_progress import Counter
+from app.standard_streams import complain
+from core.contract.check import Verdict, check
+from core.contract.plan import Declared, Plan, plan_for
+from core.contract.report import as_json, mechanism
+from core.contract.subject import NotDrivableError, Source, Subject
+from core.contract.written_tests import test_file
+from core.whole_files import check_writable, replacing
+
+DONE, CHECK_FAILED = 0, 1
+STATES = {
+    "pass": "pass",
+    "fail": "FAIL",
+    "follows": "follows",
+    "note": "note",
+    "not_offered": "-",
+    "skipped": "skipped",
+}
+
+
+def check_class(arguments: argparse.Namespace) -> int:
+    """Drive a class and say which rules it breaks; the exit status.
+
+    Raises:
+        CoreError: the class cannot be driven.
+    """
+    source = _source(arguments)
+    declared = _declared(arguments.declare)
+    if arguments.write_tests is not None:
+        check_writable(arguments.write_tests)
+    counter = Counter("rule", len(set(arguments.only)) or N_RULES)
+    with Subject(source) as subject:
+        plan = plan_for(subject, declared)
+        verdicts = check(subject, plan, arguments.only, at=lambda _: counter.next())
+    counter.done()
+    if arguments.json:
+        sys.stdout.write(f"{json.dumps(as_json(verdicts), allow_nan=False)}\n")
+    else:
+        _tell(source.name, plan, verdicts)
+    is_broken = any(verdict.state == "fail" for verdict in verdicts)
+    if arguments.write_tests is not None:
+        _write_tests(arguments, source, plan, verdicts if is_broken else ())
+    return CHECK_FAILED if is_broken else DONE
+
+
+def _source(arguments: argparse.Namespace) -> Source:
+    path, name = _target(arguments.target)
+    adapter: Path | None = arguments.adapter
+    if adapter is not None and not adapter.is_file():
+        raise NotDrivableError(f"--adapter {adapter}: there is no such file")
+    if adapter is not None and arguments.args:
+        raise NotDrivableError("--args is not for a class with an adapter: its make() says it all")
+    if adapter is not None and arguments.write_tests is not None:
+        raise NotDrivableError(
+            "--write-tests writes tests that need nothing of kvscope, and an adapter does; "
+            "leave one of the two out"
+        )
+    given = constructor_arguments(arguments.args)
+    return Source(path, name, given, None if adapter is None else adapter.resolve())
+
+
+def _declared(names: Sequence[Declared]) -> frozenset[Declared]:
+    if {"copies", "live_views"} <= set(names):
+        raise NotDrivableError(
+            "--declare copies and live_views exclude each other: what comes back either changes "
+            "with the cache or does not"
+        )
+    return frozenset(names)
+
+
+def _write_tests(
+    arguments: argparse.Namespace, source: Source, plan: Plan, verdicts: Sequence[Verdict]
+) -> None:
+    """A file of tests; none where nothing is broken."""
+    path: Path = arguments.write_tests
+    if not verdicts:
+        said = f"{path} is not written: no rule is broken"
+    else:
+        with replacing(path) as temporary:
+            temporary.write_text(test_file(source, plan, verdicts), encoding="utf-8")
+        said = f"tests that fail as this class does: {path}"
+    if arguments.json:
+        complain(said)
+    else:
+        sys.stdout.write(f"{said}\n")
+
+
+def constructor_arguments(text: str | None) -> dict[str, Any]:
+    """The values of "max_len=8, d_k=4".
+
+    Raises:
+        NotDrivableError: it is no list of names and plain values.
+    """
+    if not text:
+        return {}
+    try:
+        call = ast.parse(f"f({text})", mode="eval").body
+        keywords = call.keywords if isinstance(call, ast.Call) and not call.args else []
+        values = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords}
+    except (SyntaxError, ValueError) as error:
+        raise NotDrivableError(
+            f"--args {text!r} cannot be read: write names and plain values, such as "
+            '"max_len=8, d_k=4, d_v=4"'
+        ) from error
+    if not values or "None" in values:
+        raise NotDrivableError(f"--args {text!r} has no names: write max_len=8, d_k=4, d_v=4")
+    return values
+
+
+def _target(text: str) -> tuple[Path, str]:
+    file, colon, name = text.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise NotDrivableError(f"{text!r} names no class: write FILE.py:NAME")
+    path = Path(file)
+    if not path.is_file():
+        raise NotDrivableError(f"{file}: there is no such file")
+    return path.resolve(), name
+
+
+def _tell_note(verdict: Verdict) -> None:
+    assert verdict.case is not None  # noqa: S101  (a note has a case)
+    assert verdict.found is not None  # noqa: S101
+    calls = "; ".join(verdict.case.words())
+    sys.stdout.write(
+        f"\nnote {verdict.rule}: {mechanism(verdict)}\n    {calls}\n"
+        f"    {verdict.found.found} where a strict cache gives {verdict.found.expected}\n"
+    )
+
+
+def _tell(name: str, plan: Plan, verdicts: Sequence[Verdict]) -> None:
+    write = sys.stdout.write
+    layout = ", ".join(plan.surface.layout)
+    full = {"refuse": "refuses", "window": "lets the oldest go", "unbounded": "grows"}[plan.policy]
+    write(
+        f"{name}: {plan.surface.words}, {plan.surface.library} [{layout}]; when full it {full}\n\n"
+    )
+    for verdict in verdicts:
+        follows = f" (from {verdict.root})" if verdict.root is not None else ""
+        why = f" ({verdict.why})" if verdict.why else ""
+        write(f"{verdict.rule:>3}  {STATES[verdict.state]:<8}{verdict.title}{follows}{why}\n")
+    for verdict in verdicts:
+        if verdict.state == "note":
+            _tell_note(verdict)
+    roots = [verdict for verdict in verdicts if verdict.state == "fail"]
+    for verdict in roots:
+        assert verdict.case is not None  # noqa: S101  (a failure has a case)
+        assert verdict.found is not None  # noqa: S101
+        write(f"\nrule {verdict.rule}: {mechanism(verdict)}\n")
+        for call in verdict.case.words():
+            write(f"    {call}\n")
+        write(f"  expected  {verdict.found.expected}\n  found     {verdict.found.found}\n")
+        write(f"  repair    {verdict.repair}\n")
+    n_follow = sum(verdict.state == "follows" for verdict in verdicts)
+    if roots:
+        following = f"; {n_follow} more follow from them" if n_follow else ""
+        write(f"\n{len(roots)} rule{'s' * (len(roots) != 1)} broken{following}\n")
+    else:
+        n = sum(verdict.state == "pass" for verdict in verdicts)
+        write(f"\nno rule is broken ({n} hold)\n")

@@ -1,0 +1,262 @@
+"""Which rules a class breaks, and which of them are the roots."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from core.contract.calls import HANGS, Call
+from core.contract.ideal import RIGHT, Habits
+from core.contract.plan import Declared, Plan
+from core.contract.rule import AN_ANSWER, Break, Case, Heard, Rule
+from core.contract.rules import RULES
+from core.contract.subject import GaveUpError, Subject
+
+State = Literal["pass", "fail", "follows", "note", "not_offered", "skipped"]
+PAGED = {
+    39: "every block is free or owned, and by one owner",
+    40: "unwritten rows of a last block are never read; a shared block is copied before a write",
+}
+"""Asked of nobody yet: no surface that is recognised hands out blocks."""
+
+DECLARED_OUT: dict[Declared, tuple[int, ...]] = {"live_views": (18,), "whole_buffer": (1, 2, 4)}
+"""Rules that are not asked of a class which declares to be otherwise."""
+
+N_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of a rule.
+
+    Attributes:
+        rule: its number.
+        title: the rule, as a sentence.
+        state: pass, fail (a root), follows (from `root`), note, not_offered or skipped.
+        root: the rule that explains it; None: it is one, or holds.
+        case: the shortest sequence that shows it; None: nothing was broken.
+        found: where that sequence goes wrong.
+        repair: what to change.
+        why: the reason, where it was not asked.
+        n_cases: sequences that were tried.
+    """
+
+    rule: int
+    title: str
+    state: State
+    root: int | None = None
+    case: Case | None = None
+    found: Break | None = None
+    repair: str = ""
+    why: str = ""
+    n_cases: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    rule: Rule
+    case: Case
+    found: Break
+
+
+def check(
+    subject: Subject, plan: Plan, only: Iterable[int] = (), at: Callable[[int], None] | None = None
+) -> list[Verdict]:
+    """Ask every rule, or those named.
+
+    Args:
+        subject: the class.
+        plan: what is known of it.
+        only: numbers of the rules to ask; empty: all.
+        at: told the number of each rule before it is asked.
+
+    Returns:
+        One verdict a rule, in order of their numbers; skipped from where the class could not be
+        asked any more.
+    """
+    wanted = set(only) or set(range(1, 41))
+    verdicts: dict[int, Verdict] = {}
+    failures: list[_Failure] = []
+    for rule in RULES:
+        if rule.number not in wanted or verdicts.get(rule.number, _PASSED).state in (
+            "fail",
+            "note",
+        ):
+            continue
+        if at is not None:
+            at(rule.number)
+        verdict, failure = _asked_or_skipped(subject, plan, rule)
+        if verdict.state != "not_offered" or rule.number not in verdicts:
+            verdicts[rule.number] = verdict
+        if failure is not None and verdict.state == "fail":
+            failures.append(failure)
+    for number in sorted(wanted & set(PAGED)):
+        verdicts[number] = Verdict(
+            number, PAGED[number], "not_offered", why="it hands out no blocks"
+        )
+    for number, root in _followers(subject, plan, failures):
+        verdicts[number] = replace(verdicts[number], state="follows", root=root)
+    return [verdicts[number] for number in sorted(verdicts)]
+
+
+_PASSED = Verdict(0, "", "pass")
+
+
+def _asked_or_skipped(subject: Subject, plan: Plan, rule: Rule) -> tuple[Verdict, _Failure | None]:
+    try:
+        return _asked(subject, plan, rule)
+    except GaveUpError as error:
+        return Verdict(rule.number, rule.title, "skipped", why=str(error)), None
+
+
+def _asked(subject: Subject, plan: Plan, rule: Rule) -> tuple[Verdict, _Failure | None]:
+    for declared, numbers in DECLARED_OUT.items():
+        if rule.number in numbers and declared in plan.declared:
+            why = f"it is declared: {declared.replace('_', ' ')}"
+            return Verdict(rule.number, rule.title, "skipped", why=why), None
+    missing = [name for name in rule.needs if not plan.offers(name)]
+    if missing:
+        return Verdict(rule.number, rule.title, "not_offered", why=f"no {missing[0]}"), None
+    n = 0
+    for case in rule.cases(plan):
+        n += 1
+        found = _broken(subject, plan, rule, case)
+        if found is None:
+            continue
+        shortest, found = _shrunk(subject, plan, rule, case, found)
+        state: State = "note" if rule.is_note(plan) else "fail"
+        verdict = Verdict(
+            rule.number,
+            rule.title,
+            state,
+            case=shortest,
+            found=found,
+            repair=rule.repair,
+            n_cases=n,
+        )
+        return verdict, _Failure(rule, shortest, found)
+    if n == 0:
+        return Verdict(rule.number, rule.title, "not_offered", why=_why_none(plan, rule)), None
+    return Verdict(rule.number, rule.title, "pass", n_cases=n), None
+
+
+def _why_none(plan: Plan, rule: Rule) -> str:
+    if rule.number in (9, 10, 12) and plan.policy != "refuse":
+        return f"when it is full, it {'lets rows go' if plan.policy == 'window' else 'grows'}"
+    if rule.number in range(22, 27) or rule.number == 30:
+        return "it lets no rows go"
+    if rule.number in (20, 21):
+        return "one object is one layer"
+    if rule.number in (32, 33):
+        return "its arrays have no axis of sequences"
+    return "it does not apply to this class"
+
+
+def _broken(subject: Subject, plan: Plan, rule: Rule, case: Case) -> Break | None:
+    heard = Heard(plan, case, subject.run(case.sizes, case.calls))
+    if rule.number != 15:
+        unmade = heard.made()
+        if unmade is not None:
+            return unmade
+    last = heard.answers[-1]
+    if last.is_last and last.error is not None:
+        return Break(len(heard.answers) - 2, "refusal", AN_ANSWER, ": ".join(last.error))
+    return rule.judge(heard)
+
+
+def _shrunk(
+    subject: Subject, plan: Plan, rule: Rule, case: Case, found: Break
+) -> tuple[Case, Break]:
+    """The case without the calls that it does not need; every try costs the limit if it hangs."""
+    if found.at is not None:
+        case = replace(case, calls=_up_to(case, found.at))
+    if found.found.startswith(HANGS):
+        return case, found
+    for _ in range(N_TRIES):
+        for at in range(len(case.calls) - 1, -1, -1):
+            calls = (*case.calls[:at], *case.calls[at + 1 :])
+            smaller = _told(subject, plan, rule, replace(case, calls=calls))
+            if smaller is not None and smaller.aspect == found.aspect:
+                case, found = replace(case, calls=calls), smaller
+                break
+        else:
+            break
+    return case, found
+
+
+def _up_to(case: Case, at: int) -> tuple[Call, ...]:
+    return case.calls[: at + 1]
+
+
+def _told(subject: Subject, plan: Plan, rule: Rule, case: Case) -> Break | None:
+    try:
+        return _broken(subject, plan, rule, case)
+    except (IndexError, StopIteration):  # the rule needs a call that is not there any more
+        return None
+
+
+def _followers(subject: Subject, plan: Plan, failures: Sequence[_Failure]) -> list[tuple[int, int]]:
+    """(rule, root) of the failures that another one explains.
+
+    A class that hangs or ends the interpreter does so for one reason, until that is repaired.
+    Habits next: a cache with the habits of the failed rules would answer so. Then order: a rule
+    that builds on one that failed in the same way, in a sequence that is no longer.
+    """
+    fallen = [failure.rule.number for failure in failures if failure.found.expected == AN_ANSWER]
+    pairs = [(number, fallen[0]) for number in fallen[1:]]
+    failures = [failure for failure in failures if failure.rule.number not in fallen[1:]]
+    numbers = {failure.rule.number for failure in failures}
+    habits = _habits(numbers, failures)
+    for failure in failures:
+        root = _root_by_habit(subject, plan, failure, habits, numbers)
+        if root is None:
+            root = next((n for n in failure.rule.explained_by if n in numbers), None)
+        if root is not None:
+            pairs.append((failure.rule.number, root))
+    return pairs
+
+
+def _habits(numbers: set[int], failures: Sequence[_Failure]) -> dict[int, Habits]:
+    """rule -> the habit that its failure shows."""
+    found: dict[int, Habits] = {}
+    if 4 in numbers:
+        found[4] = Habits(reads_whole=True)
+    exact = next((f for f in failures if f.rule.number == 9), None)
+    if exact is not None and exact.found.expected == "accepted":
+        found[9] = Habits(n_lost=1)
+    if 11 in numbers:
+        found[11] = Habits(counts_refused=True)
+    return found
+
+
+def _root_by_habit(
+    subject: Subject, plan: Plan, failure: _Failure, habits: dict[int, Habits], numbers: set[int]
+) -> int | None:
+    """The rule whose habit gives these answers too."""
+    if failure.rule.number in habits:
+        return None
+    for root, habit in habits.items():
+        if root in numbers and _explains(subject, plan, failure, habit):
+            return root
+    together = RIGHT
+    for habit in habits.values():
+        together = Habits(
+            reads_whole=together.reads_whole or habit.reads_whole,
+            n_lost=max(together.n_lost, habit.n_lost),
+            counts_refused=together.counts_refused or habit.counts_refused,
+        )
+    if len(habits) > 1 and _explains(subject, plan, failure, together):
+        named = [n for n in failure.rule.explained_by if n in habits]
+        return (named or list(habits))[0]
+    return None
+
+
+def _explains(subject: Subject, plan: Plan, failure: _Failure, habit: Habits) -> bool:
+    """Whether every sequence of the rule comes out as with this habit."""
+    for case in failure.rule.cases(plan):
+        try:
+            answers = subject.run(case.sizes, case.calls)
+        except GaveUpError:
+            return False
+        if failure.rule.judge(Heard(plan, case, answers, habit)) is not None:
+            return False
+    return True

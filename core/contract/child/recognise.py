@@ -1,0 +1,138 @@
+"""Finds the class in its file, and a way to drive it."""
+# The user's objects have no type that is known.
+# pyright: basic
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+from .adapter import CacheAdapter
+from .arrays import Arrays
+from .constructor import Constructor, NotDrivableError
+from .surfaces import Recognised
+
+LAYOUTS = ("bhnd", "hnd", "bnhd", "nhd", "nd")
+"""Tried in this order; the first in which rows add up along n is the one."""
+
+SIZES = {
+    "capacity": 16,
+    "n_layers": 2,
+    "n_heads": 2,
+    "d_k": 4,
+    "d_v": 4,
+    "sinks": None,
+    "batch": 1,
+    "dtype": "float32",
+}
+"""For the trial; no two axes of the arrays are equally long, so that none is taken for another."""
+
+TRIAL = (3, 2)
+
+
+def loaded(path: str, name: str) -> Any:
+    """What the file calls by this name.
+
+    Raises:
+        NotDrivableError: there is no such file or name, or running the file fails.
+    """
+    module = _module(path, "the_file_under_test")
+    if not hasattr(module, name):
+        public = [n for n, thing in vars(module).items() if isinstance(thing, type) and n[0] != "_"]
+        raise NotDrivableError(f"{path} has no {name!r}; it has {', '.join(public) or 'no class'}")
+    return getattr(module, name)
+
+
+def adapter_of(path: str) -> CacheAdapter:
+    """The adapter that a file defines."""
+    shared = types.ModuleType("kvscope_check")
+    shared.CacheAdapter = CacheAdapter  # type: ignore[attr-defined]  (made for the user's import)
+    sys.modules["kvscope_check"] = shared
+    module = _module(path, "the_adapter")
+    found = [
+        thing
+        for thing in vars(module).values()
+        if isinstance(thing, type) and issubclass(thing, CacheAdapter) and thing is not CacheAdapter
+    ]
+    if len(found) != 1:
+        raise NotDrivableError(
+            f"{path} has {len(found)} classes that extend CacheAdapter; one is needed"
+        )
+    return found[0]()
+
+
+def recognised(cls: Any, given: dict[str, Any]) -> tuple[Recognised, Constructor]:
+    """A way to drive a class, from what it has and from what a trial shows.
+
+    Raises:
+        NotDrivableError: no way was found; the message says what was tried.
+    """
+    constructor = Constructor(cls, given)
+    sizes = {**SIZES, **constructor.fixed}
+    libraries = ("torch", "numpy") if "torch" in sys.modules else ("numpy",)
+    reasons: list[str] = []
+    for library in libraries:
+        try:
+            surface = Recognised(cls, constructor, sizes, library)
+        except NotDrivableError:
+            raise
+        except Exception as error:  # noqa: BLE001  (whatever making one raises is the reason)
+            reasons.append(f"making one: {type(error).__name__}: {error}")
+            continue
+        for layout in LAYOUTS:
+            reason = _trial(cls, surface, layout, sizes)
+            if reason is None:
+                surface.layout = layout
+                surface.keeps_only_what_works(cls, sizes)
+                return surface, constructor
+            reasons.append(f"[{', '.join(layout)}]: {reason}")
+    raise NotDrivableError(
+        f"{cls.__name__} took no rows of any known shape ({reasons[0]}); write an adapter"
+    )
+
+
+def _trial(cls: Any, surface: Recognised, layout: str, sizes: dict[str, Any]) -> str | None:
+    """Why rows of this layout do not add up; None: they do."""
+    surface.layout = layout
+    arrays = Arrays(surface.library, layout)
+    try:
+        cache = surface.make(cls, **sizes)
+        start = 0
+        for n in TRIAL:
+            ask = {"layer": 0, "tokens": list(range(start, start + n)), "dtype": "float32"}
+            k, v = (
+                arrays.made({**ask, "n_heads": sizes["n_heads"], "d": sizes[d]}, sign)
+                for d, sign in (("d_k", 1), ("d_v", -1))
+            )
+            answer = surface.append(cache, 0, k, v)
+            start += n
+            keys, _ = answer if answer is not None else surface.read(cache, 0)
+            if not _fits(keys, k, layout, start):
+                return f"{list(k.shape)} came back as {list(keys.shape)}"
+    except Exception as error:  # noqa: BLE001  (whatever the class raises is the reason)
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _fits(keys: Any, k: Any, layout: str, n_rows: int) -> bool:
+    if len(keys.shape) != len(layout):
+        return False
+    same = all(keys.shape[i] == k.shape[i] for i, axis in enumerate(layout) if axis != "n")
+    return same and keys.shape[layout.index("n")] >= n_rows
+
+
+def _module(path: str, name: str) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise NotDrivableError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise NotDrivableError(f"running {path} failed: {type(error).__name__}: {error}") from error
+    return module

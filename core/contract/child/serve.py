@@ -1,0 +1,83 @@
+"""Answers the checker, line by line, until it hangs up."""
+# The user's objects have no type that is known.
+# pyright: basic
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .constructor import NotDrivableError
+from .driver import Driver
+from .recognise import adapter_of, loaded, recognised
+
+
+def serve(asks: BinaryIO, answers: BinaryIO) -> None:
+    """Read one JSON object a line, and write one or more."""
+
+    def tell(line: dict[str, Any]) -> None:
+        answers.write(json.dumps(line).encode() + b"\n")
+        answers.flush()
+
+    driver: Driver | None = None
+    for line in asks:
+        ask = json.loads(line)
+        if ask["do"] == "load":
+            try:
+                driver, told = _loaded(ask)
+            except NotDrivableError as error:
+                tell({"cannot": str(error)})
+                continue
+            _limit_memory(ask["memory_mb"])
+            tell({"ok": told})
+        elif driver is not None:
+            for answer in driver.answers(ask["sizes"], ask["calls"]):
+                tell(answer)
+
+
+def _loaded(ask: dict[str, Any]) -> tuple[Driver, dict[str, Any]]:
+    """The driver for a class, and what is known of it."""
+    cls = loaded(ask["path"], ask["name"])
+    if ask["adapter"] is not None:
+        adapter = adapter_of(ask["adapter"])
+        told: dict[str, Any] = {
+            "surface": type(adapter).__name__,
+            "offers": [*adapter.offers(), "read_before"],
+            "takes_layer": True,
+            "takes_positions": False,
+            "roles": ["capacity", "n_layers", "n_heads", "d_k", "d_v", "sinks", "batch", "dtype"],
+            "names_a_window": bool(getattr(adapter, "is_window", False)),
+            "fixed": {},
+            "arguments": {},
+            "spelling": {},
+        }
+    else:
+        adapter, constructor = recognised(cls, ask["args"])
+        told = {
+            "surface": adapter.words(),
+            "offers": adapter.offers(),
+            "takes_layer": adapter.takes_layer,
+            "takes_positions": adapter.takes_positions,
+            "roles": sorted({role for roles in constructor.roles.values() for role in roles}),
+            "names_a_window": constructor.names_a_window,
+            "fixed": {
+                role: value
+                for role, value in constructor.fixed.items()
+                if isinstance(value, int | str)
+            },
+            "arguments": constructor.roles,
+            "spelling": adapter.spelling(),
+        }
+    return Driver(cls, adapter), {**told, "layout": adapter.layout, "library": adapter.library}
+
+
+def _limit_memory(megabytes: int) -> None:
+    """Let an allocation beyond what is used now fail in place of filling the machine."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():  # only Linux tells how much address space is in use
+        return
+    import resource
+
+    used = int(statm.read_text("ascii").split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 2**20, resource.RLIM_INFINITY))

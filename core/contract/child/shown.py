@@ -1,0 +1,107 @@
+"""How a class shows what it holds: methods, one method for both, or attributes."""
+
+# The user's objects have no type that is known.
+# pyright: basic
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from . import names
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that is an attribute, a method, or a method of the layer.
+
+    `name` "len" with `is_len` stands for `len(cache)`.
+    """
+
+    name: str
+    is_len: bool = False
+
+    def of(self, cache: Any, layer: int) -> Any:
+        """Its value now."""
+        return len(cache) if self.is_len else called(getattr(cache, self.name), layer)
+
+    def spelled(self, cache: Any) -> str:
+        """As Python, of layer {layer}."""
+        return "len(cache)" if self.is_len else f"cache.{self.name}{_brackets(cache, self.name)}"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Where keys and values are read.
+
+    Attributes:
+        names: two for keys and values, or one that gives both.
+        is_method: they are called; else attributes, which may be lists of an array per layer.
+    """
+
+    names: tuple[str, ...]
+    is_method: bool
+
+    def of(self, cache: Any, layer: int) -> Any:
+        """Keys and values of a layer now."""
+        if not self.is_method:
+            return tuple(_of_layer(getattr(cache, name), layer) for name in self.names)
+        found = tuple(called(getattr(cache, name), layer) for name in self.names)
+        return found[0] if len(found) == 1 else found
+
+    def spelled(self, cache: Any) -> str:
+        """As Python, of layer {layer}."""
+        return ", ".join(f"cache.{name}{self._after(cache, name)}" for name in self.names)
+
+    def _after(self, cache: Any, name: str) -> str:
+        if self.is_method:
+            return _brackets(cache, name)
+        return "[{layer}]" if isinstance(getattr(cache, name), list | tuple) else ""
+
+
+def shown_by(sample: Any) -> Shown | None:
+    """Where a cache shows its rows; None: only what adding rows gives back."""
+    for pair in names.READ_PAIRS:
+        if all(callable(getattr(sample, name, None)) for name in pair):
+            return Shown(pair, is_method=True)
+    for name in names.READ_BOTH:
+        if callable(getattr(sample, name, None)):
+            return Shown((name,), is_method=True)
+    for pair in names.KEPT_PAIRS:
+        if all(hasattr(sample, name) and not callable(getattr(sample, name)) for name in pair):
+            return Shown(pair, is_method=False)
+    return None
+
+
+def length_of(sample: Any) -> Number | None:
+    """What tells how many rows can be read."""
+    name = names.first_of(sample, names.LENGTHS)
+    if name is not None:
+        return Number(name)
+    return Number("len", is_len=True) if hasattr(type(sample), "__len__") else None
+
+
+def called(found: Any, layer: int) -> Any:
+    """What an attribute is, or a method gives, of a layer where it wants to know."""
+    if not callable(found):
+        return found
+    return found(layer) if _takes_layer(found) else found()
+
+
+def _takes_layer(method: Any) -> bool:
+    try:
+        return bool(inspect.signature(method).parameters)
+    except (TypeError, ValueError):
+        return False
+
+
+def _brackets(cache: Any, name: str) -> str:
+    found = getattr(cache, name)
+    if not callable(found):
+        return ""
+    return "({layer})" if _takes_layer(found) else "()"
+
+
+def _of_layer(kept: Any, layer: int) -> Any:
+    return kept[layer] if isinstance(kept, list | tuple) else kept

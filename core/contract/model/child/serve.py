@@ -1,0 +1,116 @@
+"""Answers the checker, line by line, until it hangs up."""
+# The user's objects have no type that is known.
+# pyright: basic
+
+from __future__ import annotations
+
+import base64
+import importlib
+import json
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import torch
+
+from .errors import Right
+from .facts import Known
+from .probes import blind_tokens, told_positions
+from .subject import Subject
+
+NotDrivableError = importlib.import_module("kvscope_child.constructor").NotDrivableError
+
+
+def serve(asks: BinaryIO, answers: BinaryIO) -> None:
+    """Read one JSON object a line, and write one or more; the last has "done" or "cannot"."""
+    torch.set_num_threads(1)
+    server = Server()
+    for line in asks:
+        ask = json.loads(line)
+        for told in server.answers(ask):
+            answers.write(json.dumps(told).encode() + b"\n")
+            answers.flush()
+
+
+class Server:
+    """One model, and what is known of it."""
+
+    def __init__(self) -> None:
+        self._subject: Subject | None = None
+        self._right: dict[tuple[tuple[int, ...], ...], Right] = {}
+
+    def answers(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """What is to be told: zero or more calls, then the end."""
+        try:
+            yield from getattr(self, f"_{ask['do']}")(ask)
+        except NotDrivableError as error:
+            yield {"cannot": str(error)}
+        except Exception as error:  # noqa: BLE001  (whatever the user's model raises)
+            yield {"cannot": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
+
+    def _load(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        self._subject = Subject(ask["path"], ask["name"], ask["adapter"])
+        self._right = {}
+        subject = self._subject
+        parameter = next(iter(subject.model.parameters()), None)
+        dtype = torch.float32 if parameter is None else parameter.dtype
+        yield {
+            "done": {
+                "model": type(subject.model).__name__,
+                "surface": subject.adapter.words(),
+                "vocabulary": subject.vocabulary(),
+                "context": subject.context,
+                "dtype": str(dtype).removeprefix("torch."),
+                "key_heads": _key_heads(subject.model),
+            }
+        }
+
+    def _uncached(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The uncached forward of texts; with "numbers", its logits too."""
+        right = self._of(ask["ids"])
+        told: dict[str, Any] = {"largest": right.largest, "spread": right.spread}
+        told["vocabulary"] = right.logits.shape[-1]
+        if ask["numbers"]:
+            told["shape"] = list(right.logits.shape)
+            told["logits"] = base64.b64encode(right.logits.numpy().tobytes()).decode()
+        yield {"done": told}
+
+    def _decode(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Each call with its error; with "watch", what was seen of it."""
+        ids = torch.tensor(ask["ids"])
+        right = self._of(ask["ids"])
+        known = Known(self._ready, ids) if ask["watch"] else None
+        before = None if ask["before"] is None else torch.tensor(ask["before"])
+        for call in self._ready.decode(ids, ask["chunks"], watch=ask["watch"], before=before):
+            told: dict[str, Any] = {"past": call.past, "n": call.n, "raised": call.raised}
+            if call.raised is None:
+                told.update(right.error(call))
+            if known is not None:
+                told["seen"] = known.told(call)
+            yield told
+        yield {"done": {}}
+
+    def _probe(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Black-box probes of one call."""
+        ids = torch.tensor(ask["ids"])
+        chunks, call, band = ask["chunks"], ask["call"], ask["band"]
+        found = blind_tokens(self._ready, ids, chunks, call, ask["spare"], band)
+        right = self._of(ask["ids"]).logits
+        found["told"] = told_positions(self._ready, ids, chunks, right, call, band)
+        yield {"done": found}
+
+    @property
+    def _ready(self) -> Subject:
+        assert self._subject is not None  # noqa: S101  (loading comes first)
+        return self._subject
+
+    def _of(self, ids: list[list[int]]) -> Right:
+        name = tuple(tuple(row) for row in ids)
+        if name not in self._right:
+            self._right[name] = Right(self._ready, torch.tensor(ids))
+        return self._right[name]
+
+
+def _key_heads(model: Any) -> int | None:
+    from .sizes import KEY_HEADS, QUERY_HEADS, number_of
+
+    return number_of(model, KEY_HEADS) or number_of(model, QUERY_HEADS)

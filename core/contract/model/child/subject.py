@@ -1,0 +1,176 @@
+"""The user's model: made, called on texts, each time from the state in which it was made."""
+# The user's objects have no type that is known.
+# pyright: basic
+
+from __future__ import annotations
+
+import copy
+import importlib
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .adapter import ModelAdapter
+from .sizes import context_of, vocabulary_of
+from .surfaces import Recognised, split
+from .watch import Seen, Watch
+
+_recognise = importlib.import_module("kvscope_child.recognise")
+NotDrivableError = importlib.import_module("kvscope_child.constructor").NotDrivableError
+
+
+@dataclass
+class Call:
+    """What came of one call.
+
+    Attributes:
+        past, n: tokens before it, and of it.
+        logits: [B, R, V] float64, of all n tokens or of the last one; None: it raised.
+        raised: [kind, message].
+        seen: what was observed; None: nobody looked.
+    """
+
+    past: int
+    n: int
+    logits: Any = None
+    raised: list[str] | None = None
+    seen: Seen | None = None
+
+
+class Subject:
+    """A model and how it is called."""
+
+    def __init__(self, path: str, name: str, adapter: str | None) -> None:
+        """Make the model, and find out how it is called.
+
+        Raises:
+            NotDrivableError: one of the two cannot be done.
+        """
+        self.model = made(path, name)
+        self.adapter = Recognised(self.model) if adapter is None else _adapter(adapter)
+        self.device = next((p.device for p in self.model.parameters()), torch.device("cpu"))
+        self.context = context_of(self.model)
+        if isinstance(self.adapter, Recognised):
+            self._settle(self.adapter)
+
+    def vocabulary(self) -> int | None:
+        """Token ids that it knows; None: it does not say."""
+        return vocabulary_of(self.model)
+
+    def uncached(self, ids: Any, watch: bool = False) -> tuple[Any, Seen]:  # noqa: FBT001, FBT002
+        """Logits [B, R, V] of texts [B, T] without a cache, and what was seen."""
+        model = self.twin()
+        with torch.no_grad():
+            if not watch:
+                return self._numbers(self.adapter.uncached(model, ids.to(self.device))), Seen()
+            with Watch(model) as seeing:
+                logits = self.adapter.uncached(model, ids.to(self.device))
+        return self._numbers(logits), seeing.seen
+
+    def decode(
+        self, ids: Any, chunks: Sequence[int], *, watch: bool = False, before: Any = None
+    ) -> Iterator[Call]:
+        """Read texts [B, T] in chunks with a cache; ends after a call that raised.
+
+        Where `before` is given, the same model reads that text first, as another request.
+        """
+        model = self.twin()
+        if before is not None:
+            list(self._decoded(model, before, (before.shape[-1] - 1, 1), watch=False))
+        yield from self._decoded(model, ids, chunks, watch=watch)
+
+    def _decoded(
+        self, model: Any, ids: Any, chunks: Sequence[int], *, watch: bool
+    ) -> Iterator[Call]:
+        past, state = 0, None
+        for at, n in enumerate(chunks):
+            call = Call(past, n)
+            new = ids[:, past : past + n].to(self.device)
+            try:
+                with torch.no_grad():
+                    if at == 0:
+                        state = self.adapter.start(model, len(ids))
+                    if watch:
+                        with Watch(model) as seeing:
+                            logits, state = self.adapter.cached(model, new, state, past)
+                        call.seen = seeing.seen
+                    else:
+                        logits, state = self.adapter.cached(model, new, state, past)
+                call.logits = self._numbers(logits)
+            except Exception as error:  # noqa: BLE001  (what the user's model raises is its answer)
+                call.raised = [type(error).__name__, " ".join(str(error).split())[:300]]
+                yield call
+                return
+            yield call
+            past += n
+
+    def _numbers(self, logits: Any) -> Any:
+        if not isinstance(logits, torch.Tensor):
+            logits = split(logits)[0]
+        logits = logits[:, None] if logits.ndim == 2 else logits
+        return logits.detach().to("cpu", torch.float64)
+
+    def twin(self) -> Any:
+        """The model as it was made: its own state, and the same weights."""
+        shared = {id(p): p for p in self.model.parameters()}
+        try:
+            return copy.deepcopy(self.model, shared)
+        except Exception:  # noqa: BLE001  (some objects cannot be copied; then there is only one)
+            return self.model
+
+    def _settle(self, adapter: Recognised) -> None:
+        """Try a first call; a place in the text may be wanted as a number or as a tensor."""
+        for is_number in (adapter.place_is_number, not adapter.place_is_number):
+            adapter.place_is_number = is_number
+            try:
+                with torch.no_grad():
+                    adapter.settle(self.twin())
+                    list(self.decode(torch.zeros(1, 2, dtype=torch.long), (2,)))
+                    self.uncached(torch.zeros(1, 2, dtype=torch.long))
+            except NotDrivableError:
+                raise
+            except Exception as error:  # noqa: BLE001  (whatever it raises, the other way is tried)
+                why = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+                if adapter.place is None:
+                    raise NotDrivableError(f"{adapter.words()} raised {why}") from None
+            else:
+                return
+        raise NotDrivableError(f"{adapter.words()} raised {why}")
+
+
+def made(path: str, name: str) -> Any:
+    """The module of torch that a file makes, ready to be asked.
+
+    Raises:
+        NotDrivableError: there is none.
+    """
+    maker = _recognise.loaded(path, name)
+    try:
+        model = maker if isinstance(maker, torch.nn.Module) else maker()
+    except Exception as error:  # noqa: BLE001  (whatever the user's code raises)
+        why = " ".join(str(error).split())[:300]
+        raise NotDrivableError(f"{name}() raised {type(error).__name__}: {why}") from None
+    if not isinstance(model, torch.nn.Module):
+        raise NotDrivableError(f"{name}() gave {type(model).__name__}; a torch module is needed")
+    return model.eval()
+
+
+def _adapter(path: str) -> ModelAdapter:
+    shared = types.ModuleType("kvscope_check")
+    shared.ModelAdapter = ModelAdapter  # type: ignore[attr-defined]  (made for the user's import)
+    sys.modules["kvscope_check"] = shared
+    module = _recognise._module(path, "the_adapter")  # noqa: SLF001  (of the package beside)
+    found = [
+        thing
+        for thing in vars(module).values()
+        if isinstance(thing, type) and issubclass(thing, ModelAdapter) and thing is not ModelAdapter
+    ]
+    if len(found) != 1:
+        raise NotDrivableError(
+            f"{path} has {len(found)} classes that extend ModelAdapter; one is needed"
+        )
+    return found[0]()

@@ -1,0 +1,111 @@
+"""Which mechanisms the calls of a model show."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from core.contract.model.facts import Call
+from core.contract.model.finding import Finding, call_words, like, seen, spans
+from core.contract.model.positions import position_finding, query_shift_finding
+from core.contract.model.rows import rows_finding
+from core.contract.model.sight import sight_finding
+
+
+def diagnose(calls: Sequence[Call], first_wrong: int, key_heads: int | None) -> list[Finding]:
+    """What was seen to be wrong, in the order in which a call uses it; empty: nothing was.
+
+    Args:
+        calls: of one text, observed.
+        first_wrong: the first call with wrong logits.
+        key_heads: heads of keys; None: not known.
+    """
+    position = position_finding(calls, key_heads) or query_shift_finding(calls)
+    sight = sight_finding(calls)
+    rows = rows_finding(calls[: first_wrong + 1])
+    if sight is not None and rows is not None:
+        if rows.preset_like in ("store-double-append", "pos-hole"):
+            sight = None  # more rows than tokens: what the mask shows follows
+        elif sight.preset_like == "mask-unwritten":
+            rows = None
+    found = [one for one in (position, sight, rows) if one is not None]
+    found = [one for one in _without_twins(found) if one.call <= first_wrong or len(found) == 1]
+    return [_with_layers(one, calls, first_wrong) for one in found]
+
+
+def _without_twins(found: Sequence[Finding]) -> list[Finding]:
+    """One finding a mechanism, with the evidence of all."""
+    kept: list[Finding] = []
+    for one in found:
+        twin = next((k for k in kept if k.mechanism == one.mechanism), None)
+        if twin is None:
+            kept.append(one)
+        else:
+            at = kept.index(twin)
+            kept[at] = replace(twin, evidence=(*twin.evidence, *one.evidence))
+    return kept
+
+
+def _with_layers(finding: Finding, calls: Sequence[Call], first_wrong: int) -> Finding:
+    """With the first layer whose attention differs from that of the uncached forward."""
+    words = first_layer_words(calls[first_wrong])
+    return replace(finding, evidence=(*finding.evidence, words)) if words else finding
+
+
+def first_layer_words(call: Call) -> str:
+    """Where attention first differs; empty: nowhere, or it was not seen."""
+    off = next((one for one in call.attentions if one.output_off), None)
+    if off is None:
+        return ""
+    return (
+        f"call with {call_words(call)}: layer {off.layer} is the first whose attention gives "
+        "another output than without a cache"
+    )
+
+
+def unexplained(calls: Sequence[Call], first_wrong: int) -> Finding | None:
+    """Attention that differs for no reason that was recognised; None: none was seen."""
+    call = calls[first_wrong]
+    if not call.attentions:
+        return None
+    words = first_layer_words(call)
+    if words:
+        off = next(one for one in call.attentions if one.output_off)
+        return seen("cached attention gives another output", first_wrong, off.layer, words)
+    words = f"call with {call_words(call)}: attention of all {len(call.attentions)} layers is right"
+    return seen("cached logits differ behind attention that is right", first_wrong, None, words)
+
+
+def from_probes(call: Call, at: int, probe: Mapping[str, Any]) -> Finding:
+    """What the black-box probes of a call speak for."""
+    matter, blind = list(probe["matter"]), list(probe["blind"])
+    words = [
+        f"call with {call_words(call)}: changing each of the {call.past} earlier tokens moves the "
+        f"uncached logits for tokens {spans(matter)}, the cached ones not for {spans(blind)}"
+    ]
+    if probe["told"]:
+        words.append("told the position ids by hand, the cached logits are right")
+        return _boxed("cached calls get other positions than their own", at, words)
+    if blind and blind == matter and 0 not in matter:
+        words.append("whether token 0 is seen cannot be told: the logits do not hang on it")
+    seen_tokens = [token for token in matter if token not in blind]
+    if matter and not seen_tokens:
+        words.append("hypothesis: the past is hidden or not read")
+        return _boxed("the call is blind to all earlier tokens", at, words)
+    if blind and seen_tokens == [0]:
+        words.append("hypothesis: the causal mask is aligned top-left, so that column 0 is seen")
+        return replace(like("mask-top-left", at, None, *words), basis="black box")
+    if blind:
+        return _boxed(f"the call is blind to tokens {spans(blind)}", at, words)
+    words[0] = (
+        f"call with {call_words(call)}: changing any earlier token moves the cached logits as well"
+    )
+    if probe["swapped"]:
+        words.append("swapping two earlier tokens moves the uncached logits and not the cached ones")
+        words.append("hypothesis: stored rows lost their positions")
+        return _boxed("the order of earlier tokens does not matter", at, words)
+    words.append("hypothesis: positions, or numbers of stored rows; no token is hidden")
+    return _boxed("cached logits differ from uncached ones", at, words)
+
+
+def _boxed(mechanism: str, at: int, words: Sequence[str]) -> Finding:
+    return Finding(mechanism, None, "black box", at, None, tuple(words))

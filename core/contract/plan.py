@@ -1,0 +1,123 @@
+"""What is known of a class before any rule is asked: its policy, and the sizes it can have."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from core.contract.calls import Answer, Append, Ask, Call, Rows, Sizes
+from core.contract.ideal import Policy
+from core.contract.reading import BATCH_STEP, Reader
+from core.contract.subject import NotDrivableError, Subject, Surface
+
+Declared = Literal["copies", "live_views", "whole_buffer", "broadcast"]
+TRIED_CAPACITY = 3
+N_TRIED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a class is asked.
+
+    Attributes:
+        surface: what it is.
+        policy: what it does when there is no room.
+        declared: what its author promises.
+        counts_seen: its length is the number of tokens seen, not of rows held.
+    """
+
+    surface: Surface
+    policy: Policy
+    declared: frozenset[Declared]
+    counts_seen: bool = False
+
+    def offers(self, name: str) -> bool:
+        """Whether it can be asked for this."""
+        return name in self.surface.offers
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether whole buffers come back, by promise, for a mask to cover."""
+        return "whole_buffer" in self.declared
+
+    @property
+    def has_heads(self) -> bool:
+        """Whether its arrays have an axis of heads."""
+        return "h" in self.surface.layout
+
+    @property
+    def has_batch(self) -> bool:
+        """Whether its arrays have an axis of sequences."""
+        return "b" in self.surface.layout
+
+    def sizes(self, capacity: int, **others: int) -> Sizes:
+        """Sizes that this class can have; sizes given by hand win."""
+        fixed = {k: v for k, v in self.surface.fixed.items() if k in Sizes.__slots__}
+        sizes = Sizes(
+            capacity=capacity,
+            n_layers=2 if self.surface.takes_layer else 1,
+            n_heads=2 if self.has_heads else 1,
+            sinks=0 if "sinks" in self.surface.roles else None,
+        )
+        return replace(replace(sizes, **others), **fixed)
+
+    def reader(self, sizes: Sizes) -> Reader:
+        """Names rows of arrays of these sizes."""
+        return Reader(
+            self.surface.layout, sizes.n_heads, sizes.d_k, sizes.d_v, sizes.batch, sizes.n_layers
+        )
+
+
+def rows_of(sizes: Sizes, tokens: Iterable[int], layer: int = 0) -> Append:
+    """An append of right rows."""
+    serials = tuple(tokens)
+    k, v = (
+        Rows(serials, sizes.n_heads, d, sizes.batch, sizes.dtype) for d in (sizes.d_k, sizes.d_v)
+    )
+    return Append(layer, k, v)
+
+
+def plan_for(subject: Subject, declared: frozenset[Declared]) -> Plan:
+    """Find out what a class does when it is full.
+
+    Raises:
+        NotDrivableError: it cannot be made with a capacity, or takes no row at all.
+    """
+    surface = subject.surface
+    if surface.takes_positions:
+        declared = declared | frozenset[Declared](("whole_buffer",))
+    plan = Plan(surface, "unbounded", declared)
+    sizes = plan.sizes(TRIED_CAPACITY)
+    calls: list[Call] = [rows_of(sizes, [token]) for token in range(N_TRIED)]
+    if plan.offers("length"):
+        calls.append(Ask("length"))
+    if plan.offers("read"):
+        calls.append(Ask("read"))
+    answers = subject.run(sizes, calls)
+    if len(answers) < 2 or answers[1].error is not None:
+        kind, message = answers[-1].error or ("", "")
+        raise NotDrivableError(f"it took no row at all: {kind}: {message}")
+    policy = _policy(plan, sizes, answers)
+    length = answers[1 + N_TRIED].number if len(answers) > 1 + N_TRIED else None
+    # With a count of tokens beside it, the length can only mean rows.
+    counts_seen = policy == "window" and length == N_TRIED and not plan.offers("seen")
+    return replace(plan, policy=policy, counts_seen=counts_seen)
+
+
+def _policy(plan: Plan, sizes: Sizes, answers: list[Answer]) -> Policy:
+    if plan.surface.names_a_window:
+        return "window"
+    appends = answers[1 : 1 + N_TRIED]
+    if any(answer.was_refused for answer in appends) or len(appends) < N_TRIED:
+        return "refuse"
+    pair = answers[-1].pair
+    if pair is None:
+        return "unbounded"
+    view = plan.reader(sizes).view(pair, 0)
+    if 0 in view.keys or "capacity" not in plan.surface.roles:
+        return "unbounded"
+    return "window"
+
+
+def of_batch(serial: int, b: int) -> int:
+    """The serial of the same row of sequence b."""
+    return serial + BATCH_STEP * b

@@ -1,0 +1,105 @@
+"""What a check found, as JSON and in words."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.contract.check import Verdict
+from core.contract.rule import AN_ANSWER
+
+BROKEN = {
+    1: "a new cache is not empty",
+    2: "keys and values come back with another number of rows than was appended",
+    3: "rows are not read as they were appended",
+    4: "reading shows rows that were never written",
+    5: "a block of rows is read otherwise than the same rows one by one",
+    6: "earlier rows change when later ones arrive",
+    7: "keys and values that do not belong together are accepted",
+    8: "rows of the wrong shape are accepted",
+    9: "exact fill is refused",
+    10: "a block that does not fit is not refused as a whole",
+    11: "a refused append changes what the cache holds or counts",
+    12: "an append far above the capacity is not refused",
+    13: "an append of no rows changes something",
+    14: "a capacity of 1 does not work",
+    15: "a capacity of 0 or less is accepted",
+    16: "the cache keeps the caller's arrays, and changes with them",
+    17: "writing to what came back changes the cache",
+    18: "what came back changes when more rows arrive",
+    19: "a length is no number of its own",
+    20: "layers share rows",
+    21: "the layers of a step see different start positions",
+    22: "tokens seen and rows held are mixed up",
+    23: "a window does not show the last rows",
+    24: "the wrong row leaves",
+    25: "rows leave before the block has attended",
+    26: "a row is lost when the window becomes just full",
+    27: "a reset cache is not a new one",
+    28: "truncating does not keep exactly the first tokens",
+    29: "after truncating the next row lands in the wrong place",
+    30: "truncating to where rows have left is accepted",
+    31: "restoring a snapshot does not give the state back",
+    32: "reordering mixes up the sequences of a batch",
+    33: "sequences of a batch touch each other",
+    34: "NaN or infinity is not stored as it is",
+    35: "the number type changes",
+    36: "rows on another device are accepted and not moved",
+    37: "rows that lie otherwise in memory are stored wrongly",
+    38: "a row of zeros does not count",
+}
+TOO_MUCH = "a row more than the capacity is accepted"
+LENGTH = "a refused append changes the length"
+
+
+def mechanism(verdict: Verdict) -> str:
+    """What is broken, in words."""
+    found = verdict.found
+    if found is not None and found.expected == AN_ANSWER:
+        return f"a call never comes back: {found.found}"
+    if found is not None and verdict.rule == 9 and found.expected == "refused":
+        return TOO_MUCH
+    if found is not None and verdict.rule == 11 and found.aspect == "length":
+        return LENGTH
+    return BROKEN[verdict.rule]
+
+
+def as_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """The whole report; `findings` are the roots."""
+    return {
+        "rules": [_rule_json(verdict) for verdict in verdicts],
+        "findings": [_finding(verdict) for verdict in verdicts if verdict.state == "fail"],
+    }
+
+
+def _rule_json(verdict: Verdict) -> dict[str, Any]:
+    told: dict[str, Any] = {"rule": verdict.rule, "state": verdict.state, "title": verdict.title}
+    if verdict.root is not None:
+        told["root"] = verdict.root
+    if verdict.why:
+        told["why"] = verdict.why
+    if verdict.case is not None and verdict.found is not None:
+        told["sequence"] = verdict.case.words()
+        told["expected"] = verdict.found.expected
+        told["found"] = verdict.found.found
+        told["repair"] = verdict.repair
+    return told
+
+
+def _finding(verdict: Verdict) -> dict[str, Any]:
+    assert verdict.case is not None  # noqa: S101  (a failure has a case)
+    assert verdict.found is not None  # noqa: S101
+    sequence = verdict.case.words()
+    at = verdict.found.at
+    return {
+        "mechanism": mechanism(verdict),
+        "rule": verdict.rule,
+        "where": {
+            "capacity": verdict.case.sizes.capacity,
+            "call": None if at is None else at + 1,
+            "aspect": verdict.found.aspect,
+        },
+        "evidence": [
+            f"calls: {'; '.join(sequence)}",
+            f"expected {verdict.found.expected}",
+            f"found {verdict.found.found}",
+        ],
+    }

@@ -1,0 +1,314 @@
+"""Rules 1 to 8: what is read is what was appended, and only what fits gets in."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from core.contract.calls import ONE_FOLD, TWO_FOLD, Append, Ask, Call, Rows, Sizes
+from core.contract.plan import Plan, rows_of
+from core.contract.rule import (
+    Break,
+    Case,
+    Heard,
+    Rule,
+    contents,
+    counts,
+    first_rows,
+    lengths,
+    one_of,
+    refusals,
+)
+
+READ = Ask("read")
+LENGTH = Ask("length")
+
+
+def with_length(plan: Plan, *calls: Call) -> tuple[Call, ...]:
+    """The calls, and the length where it can be asked."""
+    return (*calls, LENGTH) if plan.offers("length") else calls
+
+
+def _empty(plan: Plan) -> Iterator[Case]:
+    if plan.is_whole:
+        return
+    calls: list[Call] = [LENGTH] if plan.offers("length") else []
+    if plan.offers("read_before"):
+        calls.append(READ)
+    if calls:
+        yield Case(plan.sizes(4), tuple(calls))
+
+
+def _starts_empty(heard: Heard) -> Break | None:
+    """A read that raises shows no row either."""
+    for at, call, answer, expected in heard.steps():
+        view = heard.view(answer, call.layer)
+        if view is not None and max(len(view.keys), len(view.values)) != len(expected.tokens or ()):
+            return Break(at, "count", f"{len(expected.tokens or ())} rows", view.words())
+    return lengths(heard)
+
+
+def _shapes_cases(plan: Plan) -> Iterator[Case]:
+    if plan.is_whole:
+        return
+    for n in (1, 2, 5):
+        sizes = plan.sizes(8)
+        yield Case(sizes, (rows_of(sizes, range(n)), READ))
+
+
+def _shapes(heard: Heard) -> Break | None:
+    for at, call, answer, expected in heard.steps():
+        view = heard.view(answer, call.layer)
+        if view is None or expected.tokens is None:
+            continue
+        n = len(expected.tokens)
+        if view.odd_shape is not None:
+            return Break(at, "shape", f"keys and values of {n} rows", view.odd_shape)
+        if (len(view.keys), len(view.values)) != (n, n):
+            found = f"{len(view.keys)} keys, {len(view.values)} values"
+            return Break(at, "shape", f"{n} keys, {n} values", found)
+    return None
+
+
+def _contents_cases(plan: Plan) -> Iterator[Case]:
+    for blocks in ((1,), (1, 1), (2,), (1, 2), (2, 1), (1, 1, 1), (5,), (2, 3), (3, 1, 1)):
+        sizes = plan.sizes(8)
+        yield Case(sizes, (*in_blocks(sizes, blocks), READ))
+        if len(blocks) > 1:
+            yield Case(sizes, tuple(c for block in in_blocks(sizes, blocks) for c in (block, READ)))
+    if has_two_head_sizes(plan):
+        for d_k, d_v in ((4, 3), (3, 5)):
+            sizes = plan.sizes(8, d_k=d_k, d_v=d_v)
+            yield Case(sizes, (*in_blocks(sizes, (1, 2)), READ))
+
+
+def has_two_head_sizes(plan: Plan) -> bool:
+    """Whether keys and values may have another number of components, each its own argument."""
+    roles = plan.surface.arguments.values()
+    return any("d_k" in each and "d_v" not in each for each in roles) and any(
+        "d_v" in each and "d_k" not in each for each in roles
+    )
+
+
+def in_blocks(sizes: Sizes, blocks: tuple[int, ...], layer: int = 0) -> list[Append]:
+    """Tokens 0, 1, 2, … in blocks of these lengths."""
+    starts = [sum(blocks[:i]) for i in range(len(blocks))]
+    return [
+        rows_of(sizes, range(start, start + n), layer)
+        for start, n in zip(starts, blocks, strict=True)
+    ]
+
+
+def _never_written(plan: Plan) -> Iterator[Case]:
+    if plan.is_whole:
+        return
+    for blocks in ((1,), (2,), (1, 2), (3, 3)):
+        sizes = plan.sizes(16)
+        yield Case(sizes, (*in_blocks(sizes, blocks), READ))
+
+
+def _splits(plan: Plan) -> Iterator[Case]:
+    """All ways to cut six rows, one block of six last."""
+    for cuts in range(2**5):
+        blocks: list[int] = []
+        n = 1
+        for place in range(5):
+            if cuts >> place & 1:
+                n += 1
+            else:
+                blocks.append(n)
+                n = 1
+        sizes = plan.sizes(8)
+        yield Case(sizes, (*in_blocks(sizes, (*blocks, n)), READ))
+
+
+def _growing(plan: Plan) -> Iterator[Case]:
+    sizes = plan.sizes(8)
+    for blocks in ((1, 1), (1, 1, 1), (2, 1, 2), (3, 3)):
+        yield Case(sizes, tuple(c for block in in_blocks(sizes, blocks) for c in (block, READ)))
+
+
+def _earlier_stay(heard: Heard) -> Break | None:
+    """Rows read at one time are read again at the next."""
+    seen: list[tuple[int, tuple[int | str, ...], tuple[int | str, ...]]] = []
+    for at, call, answer, expected in heard.steps():
+        view = heard.view(answer, call.layer)
+        if view is not None and isinstance(call, Ask) and expected.tokens is not None:
+            n = len(expected.tokens)
+            seen.append((at, view.keys[:n], view.values[:n]))
+    for (_, keys, values), (at, later_keys, later_values) in pairwise(seen):
+        if later_keys[: len(keys)] != keys or later_values[: len(values)] != values:
+            return Break(at, "contents", f"{list(keys)} first", f"{list(later_keys)}")
+    return None
+
+
+def _mismatched(plan: Plan) -> Iterator[Case]:
+    sizes = plan.sizes(8)
+    first = rows_of(sizes, [0])
+    pairs = [((1, 2), (1, 2, 3)), ((1, 2, 3), (1, 2))]
+    for k_tokens, v_tokens in pairs:
+        odd = _with(first, k=k_tokens, v=v_tokens)
+        yield Case(sizes, (odd,))
+        yield Case(sizes, (first, odd))
+    if plan.has_heads and sizes.n_heads > 1:
+        right = rows_of(sizes, [1, 2])
+        yield Case(sizes, (first, replace(right, v=replace(right.v, n_heads=sizes.n_heads + 1))))
+    if plan.has_batch:
+        right = rows_of(sizes, [1, 2])
+        yield Case(sizes, (first, replace(right, v=replace(right.v, batch=sizes.batch + 1))))
+
+
+def _with(append: Append, k: tuple[int, ...], v: tuple[int, ...]) -> Append:
+    return replace(append, k=replace(append.k, tokens=k), v=replace(append.v, tokens=v))
+
+
+def _both(append: Append, **changes: int) -> Append:
+    def odd(rows: Rows) -> Rows:
+        return replace(rows, **changes)
+
+    return replace(append, k=odd(append.k), v=odd(append.v))
+
+
+def _each_alone(append: Append, **changes: int) -> Iterator[Append]:
+    """The keys alone changed, and the values alone."""
+    both = _both(append, **changes)
+    yield replace(append, k=both.k)
+    yield replace(append, v=both.v)
+
+
+def _wrong_shapes(plan: Plan) -> Iterator[Case]:
+    sizes = plan.sizes(8)
+    first, right = rows_of(sizes, [0]), rows_of(sizes, [1, 2])
+    if plan.has_heads:
+        yield Case(sizes, (first, _both(right, n_heads=sizes.n_heads + 1)))
+    for d in (sizes.d_k + 1, max(sizes.d_k - 1, 2)):
+        if d != sizes.d_k:
+            yield Case(sizes, (first, _both(right, d=d)))
+            yield from (Case(sizes, (first, odd)) for odd in _each_alone(right, d=d))
+    yield Case(sizes, (first, of_kind(right, TWO_FOLD)))
+
+
+def of_kind(append: Append, kind: str) -> Append:
+    """The same rows, held in another way."""
+    k, v = replace(append.k, kind=kind), replace(append.v, kind=kind)
+    return replace(append, k=k, v=v)
+
+
+def _stretched(plan: Plan) -> Iterator[Case]:
+    """One row, head or sequence of keys or values where the other has several."""
+    sizes = plan.sizes(8, batch=2) if plan.has_batch else plan.sizes(8)
+    first, right = rows_of(sizes, [0]), rows_of(sizes, [1, 2, 3])
+    yield Case(sizes, (first, _with(right, k=(1, 2, 3), v=(1,))))
+    yield Case(sizes, (first, _with(right, k=(1,), v=(1, 2, 3))))
+    yield from (Case(sizes, (first, odd)) for odd in _each_alone(right, d=1))
+    if sizes.n_heads > 1:
+        yield from (Case(sizes, (first, odd)) for odd in _each_alone(right, n_heads=1))
+    if sizes.batch > 1:
+        yield from (Case(sizes, (first, odd)) for odd in _each_alone(right, batch=1))
+
+
+def _stretched_shapes(plan: Plan) -> Iterator[Case]:
+    """Keys and values that agree, each with one place where the cache has several."""
+    sizes = plan.sizes(8, batch=2) if plan.has_batch else plan.sizes(8)
+    for tokens in ([1, 2], [1]):
+        first, right = rows_of(sizes, [0]), rows_of(sizes, tokens)
+        yield Case(sizes, (first, _both(right, d=1)))
+        if sizes.n_heads > 1:
+            yield Case(sizes, (first, _both(right, n_heads=1)))
+        if sizes.batch > 1:
+            yield Case(sizes, (first, _both(right, batch=1)))
+        yield Case(sizes, (first, of_kind(right, ONE_FOLD)))
+
+
+def misfits(plan: Plan) -> Iterator[tuple[Sizes, Append]]:
+    """Every append that should be refused for what it is, and sizes of a cache to refuse it."""
+    for cases in (_mismatched, _stretched, _wrong_shapes, _stretched_shapes):
+        for case in cases(plan):
+            last = case.calls[-1]
+            if len(case.calls) > 1 and isinstance(last, Append):
+                yield case.sizes, last
+
+
+RULES = (
+    Rule(
+        1,
+        "a new cache is empty",
+        "start with a length of 0 and read the first `length` rows, not the whole buffer",
+        _empty,
+        _starts_empty,
+        explained_by=(4,),
+    ),
+    Rule(
+        2,
+        "keys and values come back with one row for each that was appended",
+        "slice keys and values by the same length, along the axis of rows",
+        _shapes_cases,
+        _shapes,
+        needs=("read",),
+        explained_by=(4,),
+    ),
+    Rule(
+        3,
+        "rows are read as they were appended, bit for bit and in order",
+        "write the new rows at length : length + n of both keys and values",
+        _contents_cases,
+        first_rows,
+        needs=("read",),
+        explained_by=(2,),
+    ),
+    Rule(
+        4,
+        "reading shows only rows that were appended",
+        "return the first `length` rows; those behind were never written and take softmax weight",
+        _never_written,
+        counts,
+        needs=("read",),
+    ),
+    Rule(
+        5,
+        "a block of rows and the same rows one by one give the same reads",
+        "count every row of a block, and write all of them",
+        _splits,
+        one_of(first_rows, contents),
+        needs=("read",),
+        explained_by=(2, 3, 4),
+    ),
+    Rule(
+        6,
+        "earlier rows stay as they are when later rows arrive",
+        "write behind the last row, never onto one that is held",
+        _growing,
+        _earlier_stay,
+        needs=("read",),
+        explained_by=(2, 3, 4),
+    ),
+    Rule(
+        7,
+        "keys and values that do not belong together are refused",
+        "compare the rows, heads and sequences of k and v before anything is written",
+        _mismatched,
+        refusals,
+    ),
+    Rule(
+        8,
+        "rows of the wrong shape are refused",
+        "compare heads and head size with those of the cache before anything is written",
+        _wrong_shapes,
+        refusals,
+    ),
+    Rule(
+        7,
+        "keys and values that do not belong together are refused",
+        "compare k.shape with v.shape; one row is stretched over several without an error",
+        _stretched,
+        refusals,
+        is_note=lambda plan: "broadcast" not in plan.declared,
+    ),
+    Rule(
+        8,
+        "rows of the wrong shape are refused",
+        "compare shapes with those of the cache; an axis of 1 is stretched without an error",
+        _stretched_shapes,
+        refusals,
+        is_note=lambda plan: "broadcast" not in plan.declared,
+    ),
+)

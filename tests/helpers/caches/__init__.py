@@ -1,0 +1,1 @@
+"""Caches as people write them: three right ones, and the one of the interviews."""
