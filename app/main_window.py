@@ -54,6 +54,8 @@ from core.selection import Selection
 LEAST_SIZE = (1024, 640)
 FIRST_SIZE = QSize(1440, 900)
 FRAME_SIZE = QSize(16, 48)
+SEEN_IN = {"visible": "mask"}
+"""field of a first difference -> the panel that shows it, where that may stand behind another."""
 
 
 class MainWindow(QMainWindow):
@@ -211,6 +213,7 @@ class MainWindow(QMainWindow):
         control.run_started.connect(self._on_run_started)
         control.stepped.connect(self.message_bar.clear_passing)
         control.misfit.connect(self._on_misfit)
+        control.wrong_reached.connect(self._bring_forward)
         for source in (control, self.files):
             source.noticed.connect(self.show_notice)
         self._refresh_timer.timeout.connect(self._refresh)
@@ -303,6 +306,13 @@ class MainWindow(QMainWindow):
             setup.raise_()
         else:
             self.show_notice(Notice(message.message))
+
+    @Slot(str)
+    def _bring_forward(self, field: str) -> None:
+        """Show the panel of the field that is wrong first, if it stands behind another."""
+        dock = self.dock(SEEN_IN.get(field, ""))
+        if dock is not None and dock.is_behind:
+            dock.raise_()
 
     @Slot(object)
     def _show_draft(self, draft: Draft) -> None:

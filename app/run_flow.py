@@ -43,6 +43,7 @@ class RunFlow(QObject):
     misfit = Signal(object)
     noticed = Signal(object)
     end_reached = Signal()
+    wrong_reached = Signal(str)
     faults_chosen = Signal()
 
     def __init__(
@@ -274,8 +275,15 @@ class RunFlow(QObject):
         if step is not None:
             self.player.pause()
             self.cursor.go(step)
+            self._tell_where_wrong(step)
         elif self.draft.faults and view is not None:
             self.noticed.emit(nothing_shows(view, self.show_fault))
+
+    def _tell_where_wrong(self, step: int) -> None:
+        view = self.cursor.view()
+        first = None if view is None else view.verdicts[step].first_difference
+        if first is not None:
+            self.wrong_reached.emit(first.field)
 
     def show_fault(self, fault_id: str) -> None:
         """Run the scenario that shows a fault; made by whoever takes commands."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from core.compare import Detail, FieldGap, Step, gaps_of_layer
 from core.record import StepRecord
+from core.tolerance import beyond
 from core.trace_json import finite_or_text
 from core.verdict import StepVerdict
 
@@ -83,7 +84,7 @@ def error_table(
 
 def _cell(gap: FieldGap) -> ErrorCell:
     bands = np.broadcast_to(gap.bands, gap.off_by.shape)
-    is_off = ~(gap.off_by <= bands)
+    is_off = beyond(gap.off_by, bands)
     of_interest = is_off if is_off.any() else np.ones_like(is_off)
     # What is no number comes before all others.
     rank = np.where(np.isnan(gap.off_by), np.inf, gap.off_by)

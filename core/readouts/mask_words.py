@@ -175,4 +175,4 @@ def _row_words(used: int | None, right: int | None) -> list[str]:
     """Which row of a causal triangle the mask is, where another one is right."""
     if used is None or right is None or used == right:
         return []
-    return [f"row {used} of the causal mask, right is row {right}"]
+    return [f"this is causal row {used}, row {right} is right"]

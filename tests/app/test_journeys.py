@@ -121,3 +121,13 @@ def test_closing_in_the_middle_of_a_long_run_leaves_nothing_behind(sit_down):
     desk.control.run(replace(ENDLESS, capacity=256), 240, "newest", None)
     desk.window.close()
     assert desk.control.close(PATIENCE_MS)
+
+
+def test_the_mask_comes_forward_where_it_is_wrong_first(sit_down, start_run, qtbot):
+    desk = sit_down(start_run)
+    desk.window.resize(1280, 800)
+    desk.window.layouts.choose("teach")
+    mask = desk.window.dock("mask")
+    qtbot.waitUntil(lambda: mask.is_behind)
+    desk.do(lambda: desk.control.try_fault("mask-top-left"))
+    qtbot.waitUntil(lambda: not mask.is_behind)

@@ -22,7 +22,7 @@ LINES = {
 }
 WORDS = {
     "mask-top-left": {
-        "mask": ["sees 1 of 8: position 0; blind to 1–7; row 0 of the causal mask, right is row 7"],
+        "mask": ["sees 1 of 8: position 0; blind to 1–7; this is causal row 0, row 7 is right"],
         "attention": ["all 16 heads: 1.000 on slot 0"],
     },
     "pos-restart": {

@@ -171,7 +171,7 @@ def test_a_clicked_link_says_what_it_wants_to_be_shown(shown: Make, qtbot: QtBot
     qtbot.waitUntil(lambda: text.height() > 100)
     with qtbot.waitSignal(view.link_wanted) as told:
         qtbot.mouseClick(text.viewport(), Qt.MouseButton.LeftButton, pos=place_of(text, link))
-    assert told.args == [Show(step=1, dock="cache", slot=7)]
+    assert told.args == [Show(step=1, dock="cache", slot=7, faults=("pos-restart",))]
 
 
 def test_a_link_can_be_followed_by_keys(shown: Make, qtbot: QtBot) -> None:
@@ -244,13 +244,6 @@ def test_without_a_fault_the_rules_stand_there_with_what_breaks_them(
             pos=place_of(text, "show:fault=mask-unwritten"),
         )
     assert told.args == [Show(faults=("mask-unwritten",))]
-
-
-def test_the_rule_of_the_seam_looked_at_stands_first(shown: Make) -> None:
-    view = shown()
-    view.look_at_seam("causal_mask")
-    (text,) = texts(view)
-    assert text.toPlainText().startswith("causal_mask A query sees the rows")
 
 
 def test_a_fault_without_a_lesson_shows_the_rule_that_it_breaks(qtbot: QtBot) -> None:

@@ -40,17 +40,17 @@ from tests.core.readouts.runs import (
         (
             with_fault(PLAIN, "mask-top-left"),
             1,
-            "sees 1 of 8: position 0; blind to 1–7; row 0 of the causal mask, right is row 7",
+            "sees 1 of 8: position 0; blind to 1–7; this is causal row 0, row 7 is right",
         ),
         (
             with_fault(PLAIN, "mask-top-left", "pos-restart"),
             1,
-            "sees 1 of 8: token 0; blind to 1–7; row 0 of the causal mask, right is row 7",
+            "sees 1 of 8: token 0; blind to 1–7; this is causal row 0, row 7 is right",
         ),
         (
             with_fault(PLAIN, "mask-top-left"),
             4,
-            "sees 1 of 11: position 0; blind to 1–10; row 0 of the causal mask, right is row 10",
+            "sees 1 of 11: position 0; blind to 1–10; this is causal row 0, row 10 is right",
         ),
         (FULL, 6, "nothing was computed in this step, so no mask was used"),
         (ROLLED_BACK, 7, "nothing was computed in this step, so no mask was used"),
