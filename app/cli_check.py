@@ -12,8 +12,9 @@ from app.cli_check_options import N_RULES
 from app.cli_progress import Counter
 from app.standard_streams import complain
 from core.contract.check import Verdict, check
+from core.contract.decode import DecodeFinding, model_test
 from core.contract.plan import Declared, Plan, plan_for
-from core.contract.report import as_json, mechanism
+from core.contract.report import as_json, decoded_mechanism, mechanism
 from core.contract.subject import NotDrivableError, Source, Subject
 from core.contract.written_tests import test_file
 from core.whole_files import check_writable, replacing
@@ -43,15 +44,19 @@ def check_class(arguments: argparse.Namespace) -> int:
     with Subject(source) as subject:
         plan = plan_for(subject, declared)
         verdicts = check(subject, plan, arguments.only, at=lambda _: counter.next())
-    counter.done()
+        counter.done()
+        is_broken = any(verdict.state == "fail" for verdict in verdicts)
+        is_asked = not is_broken and not arguments.only
+        decoded = model_test(subject, plan) if is_asked else None
     if arguments.json:
-        sys.stdout.write(f"{json.dumps(as_json(verdicts), allow_nan=False)}\n")
+        sys.stdout.write(f"{json.dumps(as_json(verdicts, decoded), allow_nan=False)}\n")
     else:
         _tell(source.name, plan, verdicts)
-    is_broken = any(verdict.state == "fail" for verdict in verdicts)
+        if decoded is not None:
+            _tell_decoded(decoded)
     if arguments.write_tests is not None:
         _write_tests(arguments, source, plan, verdicts if is_broken else ())
-    return CHECK_FAILED if is_broken else DONE
+    return CHECK_FAILED if is_broken or decoded is not None else DONE
 
 
 def _source(arguments: argparse.Namespace) -> Source:
@@ -126,6 +131,14 @@ def _target(text: str) -> tuple[Path, str]:
     if not path.is_file():
         raise NotDrivableError(f"{file}: there is no such file")
     return path.resolve(), name
+
+
+def _tell_decoded(found: DecodeFinding) -> None:
+    blocks = ", ".join(map(str, found.blocks))
+    sys.stdout.write(
+        f"\n{decoded_mechanism(found)}\n    capacity {found.capacity}, tokens of each step "
+        f"{blocks}\n    {found.found}\n"
+    )
 
 
 def _tell_note(verdict: Verdict) -> None:

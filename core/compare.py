@@ -13,7 +13,7 @@ from core.arrays import ABSENT, BoolArray, FloatArray, IntArray
 from core.policy_oracle import Expected
 from core.record import LayerRecord, StepRecord
 from core.reference import LayerDetail, ReferenceRun
-from core.tolerance import field_band, gap, row_bands
+from core.tolerance import NOISE_FACTOR, FieldNoise, beyond, field_band, gap, row_bands
 from core.trace import rows_as_read
 from core.verdict import Difference
 
@@ -26,11 +26,13 @@ class Detail:
         run: the run; N tokens of its passage are keys.
         start: token index of the passage's row 0.
         n_loose: rows without a token that are rightly read.
+        noise: what rounding alone does to each tensor, of one layer and the next.
     """
 
     run: ReferenceRun
     start: int
     n_loose: int
+    noise: FieldNoise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -313,19 +315,23 @@ class _LayerFields:
         self, name: str, used: FloatArray, reference: FloatArray, key_rows: IntArray
     ) -> FieldGap:
         """Rows [Hkv, n, D] against the reference's [Hkv, N, D], as the judge does."""
-        bands = row_bands(self._step.dtype, reference)[key_rows]
+        bands = np.maximum(row_bands(self._step.dtype, reference)[key_rows], self._noise(name))
         return FieldGap(name, gap(used, reference[:, key_rows]), bands[:, None])
 
     def _heads(self, name: str, used: FloatArray, right: FloatArray) -> FieldGap:
         """A tensor against the reference's; heads are the first axis."""
-        band = np.array(field_band(self._step.dtype, right))
+        band = np.array(max(field_band(self._step.dtype, right), self._noise(name)))
         return FieldGap(name, gap(used, right), band)
+
+    def _noise(self, name: str) -> float:
+        """Error of a tensor of this layer that may well be rounding."""
+        return NOISE_FACTOR * float(self._reference.noise[name][self._layer])
 
     def _off(self, gaps: Iterable[FieldGap]) -> Iterator[Difference]:
         """Each field that has a head that is off, with the first of them."""
         for found in gaps:
             off_by, bands = found.off_by, found.bands
-            is_off = ~(off_by <= bands)
+            is_off = beyond(off_by, bands)
             is_off_head = is_off.reshape(len(is_off), -1).any(axis=1)
             if is_off_head.any():
                 head = int(np.argmax(is_off_head))

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
-import torch
 
 from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.uncached import uncached_logits
-from core.model.weights import Weights
+from core.noise import Forward, PassageNoise
 from core.reference import LooseRows, Passage, Reference, ReferenceRun
+from core.tolerance import FieldNoise
 
 _DETAIL_ROWS = 64
 
@@ -43,7 +42,10 @@ class Forwards:
             self._first_row[number] = min(row, self._first_row.get(number, row))
         self._passages = {number: passage(number) for number in self._first_row}
         self._runs: dict[int, ReferenceRun] = {}
+        self._same: dict[int, int | None] = {}
+        self._noises: dict[tuple[int, int], PassageNoise] = {}
         self._details: dict[int, tuple[int, int, ReferenceRun]] = {}
+        self._detail_noises: dict[tuple[int, int], tuple[ReferenceRun, FieldNoise]] = {}
         self._known = known
 
     def passage(self, number: int) -> Passage:
@@ -53,23 +55,38 @@ class Forwards:
     def run(self, number: int) -> ReferenceRun:
         """The run over a passage."""
         if number not in self._runs:
-            passage, first_row = self._passages[number], self._first_row[number]
-            run = self._known.same_run(passage, first_row) if self._known else None
-            self._runs[number] = run or self._reference.forward(
-                passage, first_row=first_row, residuals_from=self._residuals_from.get(number)
+            known = self._known_as(number)
+            self._runs[number] = (
+                known[0].run(known[1])
+                if known
+                else self._reference.forward(
+                    self._passages[number],
+                    first_row=self._first_row[number],
+                    residuals_from=self._residuals_from.get(number),
+                )
             )
         return self._runs[number]
+
+    def _known_as(self, number: int) -> "tuple[Forwards, int] | None":
+        """Forwards that have a run over the same passage, and its number there."""
+        if self._known is None:
+            return None
+        if number not in self._same:
+            passage, first_row = self._passages[number], self._first_row[number]
+            self._same[number] = self._known.same_as(passage, first_row)
+        same = self._same[number]
+        return None if same is None else (self._known, same)
 
     def logits(self, number: int, row: int) -> FloatArray:
         """[V] the right logits of a row."""
         run = self.run(number)
         return run.logits[row - run.first_row]
 
-    def same_run(self, passage: Passage, first_row: int) -> ReferenceRun | None:
-        """A run over an equal passage that covers `first_row`, if there is one."""
+    def same_as(self, passage: Passage, first_row: int) -> int | None:
+        """The number of an equal passage whose run covers `first_row`, if there is one."""
         for number, mine in self._passages.items():
             if self._first_row[number] <= first_row and _are_equal(mine, passage):
-                return self.run(number)
+                return number
         return None
 
     def detail(self, number: int, first: int, last: int) -> ReferenceRun:
@@ -84,27 +101,27 @@ class Forwards:
         self._details[number] = (first, stop, run)
         return run
 
-    def noise(self, number: int, weights: Weights) -> FloatArray:
-        """[rows] largest logit error of a torch forward without a cache, in the weights' type.
+    def noise(self, number: int, forward: Forward) -> PassageNoise:
+        """The errors of a forward in the engine's number type over a passage."""
+        key = number, forward.n_shaken
+        if key not in self._noises:
+            known = self._known_as(number)
+            self._noises[key] = (
+                known[0].noise(known[1], forward)
+                if known
+                else forward.noise(self._passages[number], self.run(number))
+            )
+        return self._noises[key]
 
-        From the first row asked for on. Zeros where rows without a token take part: that forward
-        does not know them.
-        """
-        run, passage = self.run(number), self._passages[number]
-        if passage.loose:
-            return np.zeros(len(run.logits))
-        with torch.inference_mode():
-            token_ids = torch.tensor(passage.token_ids)[None]
-            logits = uncached_logits(
-                weights,
-                token_ids,
-                passage.position_ids,
-                passage.key_position_ids,
-                passage.readable,
-                is_narrowed=self._reference.is_narrowed,
-            )[0, run.first_row :]
-        gap = np.abs(logits.to(torch.float64).numpy() - run.logits).max(axis=1)
-        return np.where(np.isfinite(gap), gap, 0.0)
+    def noise_of_detail(self, number: int, first: int, last: int, forward: Forward) -> FieldNoise:
+        """[L] likewise of rows `first` to `last`, of what a detailed run has beside rows."""
+        run, key = self.detail(number, first, last), (number, forward.n_shaken)
+        known = self._detail_noises.get(key)
+        if known is None or known[0] is not run:
+            passage = _cut(self._passages[number], run.first_row + len(run.logits))
+            known = self._detail_noises[key] = run, forward.noise_of_detail(passage, run)
+        rows = slice(first - run.first_row, last + 1 - run.first_row)
+        return {name: errors[:, rows].max(axis=1) for name, errors in known[1].items()}
 
 
 def _are_equal(a: Passage, b: Passage) -> bool:

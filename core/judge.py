@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingTypeStubs]  # it ships none
 
-from core.arrays import BoolArray, FloatArray, IntArray
+from core.arrays import FloatArray
 from core.compare import (
     Detail,
     Step,
@@ -34,24 +34,27 @@ from core.mechanism import (
     sees_what_it_may,
 )
 from core.model.loading import LoadedModel
-from core.model.weights import Weights
+from core.noise import Forward
 from core.outcome import Ok
 from core.policy_oracle import Expected, PolicyOracle, PolicyRules
 from core.probe import probe_rows
 from core.record import StepRecord
 from core.reference import LooseRows, Passage, Reference
+from core.rounding import N_SHAKEN, Rounding, Stand
 from core.spec import Probe
 from core.stages import LayerErrors, PlacedStep, errors_by_step, first_rows, stages_of
 from core.stored_rows import StoredRows
-from core.tolerance import gap, kl_divergence, largest_gap, logits_band, row_bands, wrong_floor
+from core.tolerance import (
+    beyond,
+    gap,
+    kl_divergence,
+    largest_gap,
+    logits_band,
+    row_bands,
+    wrong_floor,
+)
 from core.trace import Trace
 from core.verdict import LogitsVerdict, OffRows, Standing, StepVerdict
-
-_NOISE_FACTOR = 4.0
-"""Logits are never wrong below this many times the error of a torch forward without a cache (seen
-without a fault: up to 5.3 times in float64, 4.0 in float32, 3.5 in bfloat16, 2.4 in float16, so it
-does not suffice alone), nor below the floor of `core.tolerance.wrong_floor`."""
-
 
 _WIDE = 512
 """From this model width on, a forward gets all threads. On two idle cores the second saves a tenth
@@ -119,7 +122,8 @@ class Judge:
             config, self._weights.arrays(), is_narrowed=spec.kv_dtype is not None
         )
         self._stored = StoredRows(spec.number_kind)
-        self._noise = 0.0
+        self._forward = Forward(self._weights, self._reference.is_narrowed)
+        self._rounding = Rounding(config.n_layers)
         self._n_threads = None if config.d_model >= _WIDE else 1
         self._threads = ThreadpoolController()
 
@@ -156,15 +160,23 @@ class Judge:
             [case.own_place for case in cases if case.own_place is not None],
             known=right,
         )
+        for case in cases:
+            self._rounding.follow(_stands(case, right, own, self._forward))
+        shaken = replace(self._forward, n_shaken=N_SHAKEN)
+        self._rounding.look_closer = lambda step: _stands(
+            cases[step - n_judged], right, own, shaken
+        )
         self._find_spoiled(cases, own)
-        noise = _noise_by_place(cases, right, self._weights)
+        kind = self._trace.spec.number_kind
         runs = _Round(
             right,
             own,
-            errors_by_step(placed, right.run, self._trace.spec.number_kind),
-            self._stored.follow(records, placed, right.run),
+            errors_by_step(placed, right.run, kind, self._rounding),
+            self._stored.follow(records, placed, right.run, self._rounding),
         )
-        return [self._verdict(case, runs, noise) for case in cases]
+        verdicts = [self._verdict(case, runs) for case in cases]
+        self._rounding.look_closer = None
+        return verdicts
 
     def detail(self, step: int) -> Detail | None:
         """The reference's own values for the new tokens of a step that was judged.
@@ -178,7 +190,7 @@ class Judge:
             return None
         right = Forwards(self._reference, self._right_passage, [place])
         records = self._trace.records[: step + 1]
-        return _detail(case, Step(records, expected, self._trace.spec.number_kind), right)
+        return self._detail(case, Step(records, expected, self._trace.spec.number_kind), right)
 
     # Before the forwards
 
@@ -265,21 +277,20 @@ class Judge:
                 given = [record.layers[layer] for record, _ in steps]
                 keys, values = ([g.new_keys for g in given], [g.new_values for g in given])
                 counts = [place.n_rows for _, place in steps]
-                is_off |= self._differ(run.stored_keys[layer], rows, _last(keys, counts))
-                is_off |= self._differ(run.values[layer], rows, _last(values, counts))
+                for name, reference, mine in (
+                    ("keys", run.stored_keys[layer], keys),
+                    ("values", run.values[layer], values),
+                ):
+                    off_by = gap(np.concatenate(_last(mine, counts), axis=1), reference[:, rows])
+                    bands = row_bands(self._trace.spec.number_kind, reference)[rows]
+                    rows_of = [(r.step, n) for (r, _), n in zip(steps, counts, strict=True)]
+                    is_off |= self._rounding.exceeded(
+                        rows_of, name, layer, bands, off_by.max(axis=(0, 2))
+                    )
             self._own_passage(number).spoiled.update(rows[is_off].tolist())
 
-    def _differ(
-        self, reference: FloatArray, rows: IntArray, given: Sequence[FloatArray]
-    ) -> BoolArray:
-        """[rows] whether the rows given [Hkv, n, D] are not the reference's [Hkv, N, D]."""
-        off_by = gap(np.concatenate(given, axis=1), reference[:, rows]).max(axis=(0, 2))
-        return ~(off_by <= row_bands(self._trace.spec.number_kind, reference)[rows])
-
-    def _verdict(
-        self, case: _Case, runs: _Round, noise: dict[tuple[int, int], float]
-    ) -> StepVerdict:
-        logits = self._logits_verdict(case, runs.right, noise)
+    def _verdict(self, case: _Case, runs: _Round) -> StepVerdict:
+        logits = self._logits_verdict(case, runs.right)
         agrees = agrees_with_policy(case.record, case.expected)
         policy = "right" if agrees else "wrong"
         mechanism = "right" if self._kept_its_plan(case, runs.own) else "wrong"
@@ -289,7 +300,7 @@ class Judge:
             records = self._trace.records[: case.record.step + 1]
             step = Step(records, case.expected, self._trace.spec.number_kind)
             difference = first_difference(
-                step, lambda: _detail(case, step, runs.right), logits_differ=is_off
+                step, lambda: self._detail(case, step, runs.right), logits_differ=is_off
             )
         number = case.record.step
         before = record_before(self._trace.records, number)
@@ -301,20 +312,17 @@ class Judge:
             number, case.expected, policy, mechanism, logits, difference, stages, off_rows
         )
 
-    def _logits_verdict(
-        self, case: _Case, right: Forwards, noise: dict[tuple[int, int], float]
-    ) -> LogitsVerdict | None:
+    def _logits_verdict(self, case: _Case, right: Forwards) -> LogitsVerdict | None:
         place, logits = case.right_place, case.record.logits
         if place is None or logits is None:
             return None
         reference = right.logits(*place)
-        self._noise = max(self._noise, noise[place])
         band = logits_band(self._trace.spec.number_kind, reference)
-        wrong_above = self._wrong_above(reference)
         error = largest_gap(logits, reference)
+        wrong_above = self._wrong_above(case.record.step, reference, error)
         standing: Standing = "right"
         if not error <= band:
-            standing = "rounding" if error <= wrong_above else "wrong"
+            standing = "wrong" if _is_beyond(error, wrong_above) else "rounding"
         return LogitsVerdict(
             standing=standing,
             max_abs_error=error,
@@ -325,17 +333,18 @@ class Judge:
             reference_token=int(reference.argmax()),
         )
 
-    def _wrong_above(self, reference: FloatArray) -> float:
+    def _wrong_above(self, step: int, reference: FloatArray, error: float) -> float:
         """Error above which logits are wrong."""
-        floor = wrong_floor(self._trace.spec.number_kind, reference)
-        return max(floor, _NOISE_FACTOR * self._noise)
+        floor = np.array([wrong_floor(self._trace.spec.number_kind, reference)])
+        return float(self._rounding.limits(step, "logits", 0, floor, np.array([error]))[0])
 
     def _kept_its_plan(self, case: _Case, own: Forwards) -> bool:
         place, logits = case.own_place, case.record.logits
         if case.place is None or place is None or logits is None:
             return True
         reference = own.logits(*place)
-        if not largest_gap(logits, reference) <= self._wrong_above(reference):
+        error = largest_gap(logits, reference)
+        if _is_beyond(error, self._wrong_above(case.record.step, reference, error)):
             return False
         passage = self._own_passage(case.place.passage_id)
         n_loose = _n_loose(passage.loose, case.place.first_row)
@@ -343,17 +352,44 @@ class Judge:
             return False
         return sees_what_it_may(case.record, n_loose)
 
+    def _detail(self, case: _Case, step: Step, right: Forwards) -> Detail | None:
+        place = case.right_place
+        if place is None:
+            return None
+        number, row = place
+        last = row + case.record.n_rejected
+        first = last - step.n_compared + 1
+        run = right.detail(number, first, last)
+        step_number = case.record.step
+        rows = self._rounding.at(step_number)
+        noise = {**rows, "rotated_keys": rows["keys"]}
+        n_shaken = N_SHAKEN if self._rounding.was_close(step_number) else 0
+        forward = replace(self._forward, n_shaken=n_shaken)
+        for name, errors in right.noise_of_detail(number, first, last, forward).items():
+            noise[name] = np.maximum(errors, noise[name]) if name in noise else errors
+        n_loose = _n_loose(right.passage(number).loose, row)
+        return Detail(run, case.record.token_index[-1] - last, n_loose, noise)
 
-def _noise_by_place(
-    cases: Sequence[_Case], right: Forwards, weights: Weights
-) -> dict[tuple[int, int], float]:
-    """For each right place, the error of a torch forward without a cache."""
-    places = [case.right_place for case in cases if case.right_place is not None]
-    by_passage = {number: right.noise(number, weights) for number in {n for n, _ in places}}
-    return {
-        (number, row): float(by_passage[number][row - right.run(number).first_row])
-        for number, row in places
-    }
+
+def _stands(case: _Case, right: Forwards, own: Forwards, forward: Forward) -> list[Stand]:
+    """Where a step stands, in the right passage and in that of its own plan if that is another."""
+    n_computed = len(case.record.readable) - case.record.n_padding
+    found: list[Stand] = []
+    if case.right_place is not None:
+        number, row = case.right_place
+        last = row + case.record.n_rejected
+        first = max(0, last - n_computed + 1)
+        found.append(Stand(right.noise(number, forward), first, last, row))
+    if case.place is not None and case.own_place is not None:
+        number, row = case.own_place
+        first, noise = case.place.first_row, own.noise(number, forward)
+        if not any(stand.noise is noise for stand in found):
+            found.append(Stand(noise, first, first + case.place.n_rows - 1, row))
+    return found
+
+
+def _is_beyond(error: float, limit: float) -> bool:
+    return bool(beyond(np.array(error), np.array(limit)))
 
 
 def _to_read(record: StepRecord, oracle: PolicyOracle) -> tuple[int, ...]:
@@ -368,17 +404,6 @@ def _to_read(record: StepRecord, oracle: PolicyOracle) -> tuple[int, ...]:
 def _last(arrays: Sequence[FloatArray], counts: Sequence[int]) -> list[FloatArray]:
     """The last rows of arrays [Hkv, T, D]: those before them are padding."""
     return [array[:, -n:] for array, n in zip(arrays, counts, strict=True)]
-
-
-def _detail(case: _Case, step: Step, right: Forwards) -> Detail | None:
-    place = case.right_place
-    if place is None:
-        return None
-    number, row = place
-    last = row + case.record.n_rejected
-    run = right.detail(number, last - step.n_compared + 1, last)
-    n_loose = _n_loose(right.passage(number).loose, row)
-    return Detail(run, case.record.token_index[-1] - last, n_loose)
 
 
 def _n_loose(loose: Sequence[LooseRows], row: int) -> int:

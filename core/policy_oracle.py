@@ -2,7 +2,8 @@
 
 The oracle is told the policy's numbers, the requests, and whether the engine accepted each; it
 answers with the outcome, lengths, position ids and readable tokens that were right, and with the
-passages from which the reference computes the right logits.
+passages from which the reference computes the right logits. More than 300 lines: one method for
+each kind of request, and what they share; the policies' own rules are in `policy_rules`.
 """
 
 from collections.abc import Sequence

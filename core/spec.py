@@ -1,4 +1,8 @@
-"""Everything that decides a run: the frozen RunSpec and its requests."""
+"""Everything that decides a run: the frozen RunSpec and its requests.
+
+More than 300 lines, because settings and requests are checked against each other, and each check
+stands where the value is defined.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

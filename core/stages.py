@@ -15,6 +15,7 @@ from core.outcome import Ok
 from core.policy_oracle import Expected
 from core.record import LayerRecord, StepRecord
 from core.reference import ReferenceRun
+from core.rounding import Rounding
 from core.tolerance import field_band, gap
 from core.verdict import Stages
 
@@ -89,7 +90,10 @@ def first_rows(steps: Iterable[PlacedStep]) -> dict[int, int]:
 
 
 def errors_by_step(
-    steps: Iterable[PlacedStep], run: Callable[[int], ReferenceRun], dtype: str
+    steps: Iterable[PlacedStep],
+    run: Callable[[int], ReferenceRun],
+    dtype: str,
+    rounding: Rounding,
 ) -> dict[int, LayerErrors]:
     """How far each step's residuals are from those of the passage that it stands in.
 
@@ -97,10 +101,11 @@ def errors_by_step(
         steps: steps, of any passages.
         run: number to a run over that passage, with residuals from `first_rows` on.
         dtype: number type of the engine.
+        rounding: what it may do at each step.
     """
     found: dict[int, LayerErrors] = {}
     for number, placed in _by_passage(steps).items():
-        errors = _layer_errors(placed, run(number), dtype)
+        errors = _layer_errors(placed, run(number), dtype, rounding)
         found |= {step.record.step: mine for step, mine in zip(placed, errors, strict=True)}
     return found
 
@@ -112,15 +117,23 @@ def _by_passage(steps: Iterable[PlacedStep]) -> dict[int, list[PlacedStep]]:
     return found
 
 
-def _layer_errors(steps: Sequence[PlacedStep], run: ReferenceRun, dtype: str) -> list[LayerErrors]:
+def _layer_errors(
+    steps: Sequence[PlacedStep], run: ReferenceRun, dtype: str, rounding: Rounding
+) -> list[LayerErrors]:
     """Of steps of one passage."""
-    by_layer = [_errors_of_layer(steps, run, layer, dtype) for layer in range(len(run.residuals))]
+    by_layer = [
+        _errors_of_layer(steps, run, layer, dtype, rounding) for layer in range(len(run.residuals))
+    ]
     by_step = zip(*by_layer, strict=True)
     return [LayerErrors(*zip(*one, strict=True)) for one in by_step]
 
 
 def _errors_of_layer(
-    steps: Sequence[PlacedStep], run: ReferenceRun, layer: int, dtype: str
+    steps: Sequence[PlacedStep],
+    run: ReferenceRun,
+    layer: int,
+    dtype: str,
+    rounding: Rounding,
 ) -> Iterator[tuple[float, float]]:
     """Error and band of each step."""
     residual = run.residuals[layer]
@@ -137,7 +150,9 @@ def _errors_of_layer(
     starts = np.cumsum([0, *counts[:-1]])
     errors = np.maximum.reduceat(gap(mine, right).max(axis=1), starts)
     bands = np.maximum.reduceat(_row_bands(dtype, right), starts)
-    return zip(errors.tolist(), bands.tolist(), strict=True)
+    for step, error, band in zip(steps, errors[:, None], bands[:, None], strict=True):
+        limit = rounding.limits(step.record.step, "residual", layer, band, error)
+        yield float(error[0]), float(limit[0])
 
 
 def _row_bands(dtype: str, right: FloatArray) -> FloatArray:

@@ -11,8 +11,9 @@ import numpy as np
 from core.arrays import ABSENT, BoolArray, FloatArray, IntArray
 from core.record import LayerRecord, StepRecord
 from core.reference import ReferenceRun
+from core.rounding import Rounding
 from core.stages import PlacedStep
-from core.tolerance import gap, row_bands
+from core.tolerance import beyond, gap, row_bands
 from core.verdict import OffRows
 
 
@@ -30,6 +31,7 @@ class StoredRows:
         records: Iterable[StepRecord],
         placed: Sequence[PlacedStep],
         run: Callable[[int], ReferenceRun],
+        rounding: Rounding,
     ) -> dict[int, OffRows]:
         """By step, the rows read in it that are off: see `core.verdict.StepVerdict`.
 
@@ -37,6 +39,7 @@ class StoredRows:
             records: the next steps of the run.
             placed: those of them that stand in a passage of the reference.
             run: number to a run over that passage.
+            rounding: what it may do at each step.
         """
         bands: dict[tuple[int, int], tuple[FloatArray, FloatArray]] = {}
         places = {step.record.step: step for step in placed}
@@ -55,7 +58,7 @@ class StoredRows:
                 if key not in bands:
                     keys = row_bands(self._dtype, known.stored_keys[layer])
                     bands[key] = (keys, row_bands(self._dtype, known.values[layer]))
-                off = _rows_off(place, layer, known, bands[key])
+                off = _rows_off(place, layer, known, bands[key], rounding)
                 self._note(table, told.first_read.row, off)
             if record.layers:
                 self._latest[record.request] = self._read_by(record)
@@ -106,7 +109,11 @@ def _ranges(table: BoolArray, told: LayerRecord) -> tuple[tuple[int, int], ...]:
 
 
 def _rows_off(
-    step: PlacedStep, layer: int, run: ReferenceRun, bands: tuple[FloatArray, FloatArray]
+    step: PlacedStep,
+    layer: int,
+    run: ReferenceRun,
+    bands: tuple[FloatArray, FloatArray],
+    rounding: Rounding,
 ) -> BoolArray:
     """[n] whether each row first read in a step is beyond the band; not where it has no token."""
     told = step.record.layers[layer]
@@ -117,9 +124,11 @@ def _rows_off(
     is_known = (place >= 0) & (place < keys.shape[1])
     is_off = np.zeros(len(first.row), dtype=np.bool_)
     at = place[is_known]
-    for mine, right, band in zip(first.kv, (keys, values), bands, strict=True):
+    parts = zip(("keys", "values"), first.kv, (keys, values), bands, strict=True)
+    for name, mine, right, band in parts:
         off_by = gap(mine[:, is_known], right[:, at]).max(axis=(0, 2))
-        is_off[is_known] |= ~(off_by <= band[at])
+        limits = rounding.limits(step.record.step, name, layer, band[at], off_by)
+        is_off[is_known] |= beyond(off_by, limits)
     return is_off
 
 

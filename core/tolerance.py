@@ -12,9 +12,14 @@ twelve layers of random weights), and above four times the error of a forward wi
 Between the two the verdict is "rounding". `tests/benchmarks/FALSE_ALARMS.md` has 4,000 runs.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from core.arrays import FloatArray
+from core.arrays import BoolArray, FloatArray
+
+FieldNoise = Mapping[str, FloatArray]
+"""By tensor of a layer: [L] the largest error."""
 
 _OF_FLOATS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 _EPS = {**_OF_FLOATS, **{f"{name}+int8": eps for name, eps in _OF_FLOATS.items()}}
@@ -54,6 +59,13 @@ FIELDS_FACTOR = {
     "bfloat16+int8": 64,
 }
 
+NOISE_FACTOR = 4.0
+"""Nothing is wrong below this many times the error of a torch forward without a cache in the
+engine's own number type, largest over the run so far: of the same layer and tensor, or of the
+logits (seen without a fault: up to 5.3 times in float64, 4.0 in float32, 3.5 in bfloat16, 2.4 in
+float16; 10 in models that make rounding grow. So it does not suffice alone: `core.rounding` looks
+closer), nor below the band or floor of this file."""
+
 
 def logits_band(dtype: str, reference: FloatArray) -> float:
     """Error of a logit up to which it counts as right."""
@@ -81,6 +93,11 @@ def gap(values: FloatArray, reference: FloatArray) -> FloatArray:
 def largest_gap(values: FloatArray, reference: FloatArray) -> float:
     """The largest of the differences; infinite or NaN where `values` has what the other has not."""
     return float(gap(values, reference).max())
+
+
+def beyond(off_by: FloatArray, band: FloatArray) -> BoolArray:
+    """[...] whether each error is more than `band`, or no number where `band` is not infinite."""
+    return ~(off_by <= band) & (band < np.inf)
 
 
 def row_bands(dtype: str, reference: FloatArray) -> FloatArray:

@@ -54,6 +54,7 @@ class Rows:
             device "meta" of torch, which has no memory; or with one axis too many.
         fill: a number for every component, in the place of fingerprints.
         special: place of a row -> "nan" or "inf".
+        numbers: [batch, n_heads, tokens, d], in the place of all of these.
     """
 
     tokens: tuple[int, ...]
@@ -64,6 +65,7 @@ class Rows:
     kind: str = "plain"
     fill: float | None = None
     special: Mapping[int, str] | None = None
+    numbers: FloatArray | None = None
 
     def as_json(self, layer: int) -> dict[str, Any]:
         """As the other process reads it."""
@@ -76,6 +78,7 @@ class Rows:
             "dtype": self.dtype,
             "kind": self.kind,
             "fill": self.fill,
+            "numbers": _packed(self.numbers),
             "special": {str(place): what for place, what in (self.special or {}).items()},
         }
 
@@ -203,6 +206,12 @@ def answer_of(told: dict[str, Any]) -> Answer:
     if isinstance(value, dict):
         return Answer(number=int(value["value"]), kind=str(value["kind"]))  # pyright: ignore[reportUnknownArgumentType]
     return Answer()
+
+
+def _packed(numbers: FloatArray | None) -> str | None:
+    if numbers is None:
+        return None
+    return base64.b64encode(np.ascontiguousarray(numbers, np.float64).tobytes()).decode("ascii")
 
 
 def _told(value: dict[str, Any]) -> Told:

@@ -1,10 +1,11 @@
 """Which rules a class breaks, and which of them are the roots."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from core.contract.calls import HANGS, Call
+from core.contract import roots
+from core.contract.calls import HANGS, Ask
 from core.contract.ideal import RIGHT, Habits
 from core.contract.plan import Declared, Plan
 from core.contract.rule import AN_ANSWER, Break, Case, Heard, Rule
@@ -168,7 +169,7 @@ def _shrunk(
 ) -> tuple[Case, Break]:
     """The case without the calls that it does not need; every try costs the limit if it hangs."""
     if found.at is not None:
-        case = replace(case, calls=_up_to(case, found.at))
+        case = replace(case, calls=case.calls[: found.at + 1])
     if found.found.startswith(HANGS):
         return case, found
     for _ in range(N_TRIES):
@@ -183,11 +184,10 @@ def _shrunk(
     return case, found
 
 
-def _up_to(case: Case, at: int) -> tuple[Call, ...]:
-    return case.calls[: at + 1]
-
-
 def _told(subject: Subject, plan: Plan, rule: Rule, case: Case) -> Break | None:
+    names = [call.call for call in case.calls if isinstance(call, Ask)]
+    if "restore" in names and "snapshot" not in names[: names.index("restore")]:
+        return None  # there is nothing to go back to
     try:
         return _broken(subject, plan, rule, case)
     except (IndexError, StopIteration):  # the rule needs a call that is not there any more
@@ -198,21 +198,56 @@ def _followers(subject: Subject, plan: Plan, failures: Sequence[_Failure]) -> li
     """(rule, root) of the failures that another one explains.
 
     A class that hangs or ends the interpreter does so for one reason, until that is repaired.
-    Habits next: a cache with the habits of the failed rules would answer so. Then order: a rule
-    that builds on one that failed in the same way, in a sequence that is no longer.
+    Habits next: a cache with the habits of the failed rules would answer so. Then rules
+    that build on others (`roots`).
     """
     fallen = [failure.rule.number for failure in failures if failure.found.expected == AN_ANSWER]
     pairs = [(number, fallen[0]) for number in fallen[1:]]
     failures = [failure for failure in failures if failure.rule.number not in fallen[1:]]
     numbers = {failure.rule.number for failure in failures}
     habits = _habits(numbers, failures)
+    above = dict(pairs)
     for failure in failures:
         root = _root_by_habit(subject, plan, failure, habits, numbers)
-        if root is None:
-            root = next((n for n in failure.rule.explained_by if n in numbers), None)
         if root is not None:
-            pairs.append((failure.rule.number, root))
-    return pairs
+            above[failure.rule.number] = root
+    for failure in sorted(failures, key=lambda f: roots.rank(f.rule.number)):
+        if failure.rule.number not in above:
+            root = _root_by_order(subject, plan, failure, failures, above)
+            if root is not None:
+                above[failure.rule.number] = root
+    return [(number, _top(number, above)) for number in above]
+
+
+def _top(number: int, above: Mapping[int, int]) -> int:
+    """The rule at the end of a chain of rules that explain each other."""
+    while number in above:
+        number = above[number]
+    return number
+
+
+def _root_by_order(
+    subject: Subject,
+    plan: Plan,
+    failure: _Failure,
+    failures: Sequence[_Failure],
+    above: Mapping[int, int],
+) -> int | None:
+    """The most basic rule that is broken wherever this one is."""
+
+    def tell(rule: Rule, case: Case) -> Break | None:
+        return _told(subject, plan, rule, case)
+
+    own = failure.rule.number
+    for other in sorted((f.rule for f in failures), key=lambda rule: roots.rank(rule.number)):
+        if not roots.is_more_basic(other.number, own) or _top(other.number, above) == own:
+            continue
+        try:
+            if roots.explains(tell, plan, other, failure.rule):
+                return other.number
+        except GaveUpError:
+            return None
+    return None
 
 
 def _habits(numbers: set[int], failures: Sequence[_Failure]) -> dict[int, Habits]:

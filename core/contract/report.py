@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.contract.check import Verdict
+from core.contract.decode import DecodeFinding
 from core.contract.rule import AN_ANSWER
 
 BROKEN = {
@@ -47,6 +48,7 @@ BROKEN = {
     38: "a row of zeros does not count",
 }
 TOO_MUCH = "a row more than the capacity is accepted"
+INFINITE = "a number above the range of the cache's type becomes infinite"
 LENGTH = "a refused append changes the length"
 
 
@@ -59,14 +61,36 @@ def mechanism(verdict: Verdict) -> str:
         return TOO_MUCH
     if found is not None and verdict.rule == 11 and found.aspect == "length":
         return LENGTH
+    if found is not None and verdict.rule == 35 and found.aspect == "contents":
+        return INFINITE
     return BROKEN[verdict.rule]
 
 
-def as_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """The whole report; `findings` are the roots."""
+def as_json(verdicts: Sequence[Verdict], decoded: DecodeFinding | None = None) -> dict[str, Any]:
+    """The whole report; `findings` are the roots, or else what the model test found."""
+    findings = [_finding(verdict) for verdict in verdicts if verdict.state == "fail"]
+    if decoded is not None:
+        findings.append(_decoded_finding(decoded))
+    return {"rules": [_rule_json(verdict) for verdict in verdicts], "findings": findings}
+
+
+def decoded_mechanism(found: DecodeFinding) -> str:
+    """What the model test found, in words."""
+    where = "" if found.layer is None else f" (first in layer {found.layer}, inferred)"
+    return f"{found.model} decodes otherwise with this cache than without one{where}"
+
+
+def _decoded_finding(found: DecodeFinding) -> dict[str, Any]:
     return {
-        "rules": [_rule_json(verdict) for verdict in verdicts],
-        "findings": [_finding(verdict) for verdict in verdicts if verdict.state == "fail"],
+        "mechanism": decoded_mechanism(found),
+        "rule": None,
+        "where": {
+            "model": found.model,
+            "capacity": found.capacity,
+            "step": found.step,
+            "layer": found.layer,
+        },
+        "evidence": [f"tokens of each step: {list(found.blocks)}", found.found],
     }
 
 

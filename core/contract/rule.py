@@ -88,7 +88,7 @@ class Rule:
         judge: what is wrong with the answers; None: nothing.
         needs: what the surface must offer.
         is_note: whether a failure is only told, given what the class promises.
-        explained_by: rules whose failure makes this one fail too.
+        explained_by: rules whose habits, together, may make this one fail; the likeliest first.
     """
 
     number: int
@@ -194,11 +194,9 @@ def one_of(*judges: Judge) -> Judge:
 
 
 def _shows(view: View, expected: Expected, *, is_whole: bool) -> bool:
-    tokens = expected.tokens or ()
-    if is_whole:
-        n = len(tokens)
-        return view.keys[:n] == tokens and view.values[:n] == tokens
     fits = [expected.shown_with(n) for n in range(len(expected.older) + 1)]
+    if is_whole:
+        return any(view.keys[: len(f)] == f and view.values[: len(f)] == f for f in fits)
     return view.agrees and view.keys in fits
 
 

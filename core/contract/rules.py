@@ -6,6 +6,7 @@ from core.contract import (
     rules_layers,
     rules_numbers,
     rules_reading,
+    rules_shapes,
     rules_undo,
     rules_window,
 )
@@ -13,6 +14,7 @@ from core.contract.rule import Rule
 
 RULES: tuple[Rule, ...] = (
     *rules_reading.RULES,
+    *rules_shapes.RULES,
     *rules_capacity.RULES,
     *rules_copies.RULES,
     *rules_layers.RULES,

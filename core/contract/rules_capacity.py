@@ -15,7 +15,8 @@ from core.contract.rule import (
     one_of,
     refusals,
 )
-from core.contract.rules_reading import LENGTH, READ, in_blocks, misfits, with_length
+from core.contract.rules_reading import LENGTH, READ, in_blocks, with_length
+from core.contract.rules_shapes import misfits
 
 
 def _exact(plan: Plan) -> Iterator[Case]:

@@ -48,6 +48,23 @@ def _types(plan: Plan) -> Iterator[Case]:
         yield Case(sizes, (first, READ, _changed(rows_of(sizes, [1]), dtype=dtype), READ))
 
 
+def _told_types(plan: Plan) -> Iterator[Case]:
+    """Rows of a type that the constructor was told."""
+    if "dtype" in plan.surface.roles and "dtype" not in plan.surface.fixed:
+        for dtype in ("float64", "float16"):
+            sizes = replace(plan.sizes(6), dtype=dtype)
+            yield Case(sizes, (rows_of(sizes, [0]), READ))
+
+
+def _is_of_type(heard: Heard) -> Break | None:
+    """Keys and values have the type of the cache."""
+    at, _, answer, _ = list(heard.steps())[-1]
+    types = {told.dtype for told in answer.pair or ()}
+    if types <= {heard.case.sizes.dtype}:
+        return None
+    return Break(at, "dtype", heard.case.sizes.dtype, " and ".join(sorted(types)))
+
+
 def _type_stays(heard: Heard) -> Break | None:
     """An append of another type is refused, or cast; the old rows keep theirs."""
     types: list[str] = []
@@ -116,6 +133,14 @@ RULES = (
         one_of(refusals, first_rows),
         needs=("read",),
         explained_by=(3, 4),
+    ),
+    Rule(
+        35,
+        "the number type is the one that the constructor was told",
+        "make the buffers of keys and of values with it",
+        _told_types,
+        _is_of_type,
+        needs=("read",),
     ),
     Rule(
         35,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from core.contract.calls import Ask, Call
+from core.contract.calls import Append, Ask, Call
 from core.contract.plan import Plan, rows_of
 from core.contract.reading import listed
 from core.contract.rule import (
@@ -33,8 +33,9 @@ def _truncated(plan: Plan) -> Iterator[Case]:
         for t in range(n + 1):
             yield Case(sizes, (*some, _cut(t), *seen))
     if plan.surface.takes_layer:
-        both = [rows_of(sizes, [t], layer) for t in range(3) for layer in (0, 1)]
-        yield Case(sizes, (*both, _cut(1), Ask("read", layer=0), Ask("read", layer=1)))
+        for n in (2, 3):
+            both = [rows_of(sizes, [t], layer) for t in range(n) for layer in (0, 1)]
+            yield Case(sizes, (*both, _cut(1), Ask("read", layer=0), Ask("read", layer=1)))
 
 
 def _out_of_range(plan: Plan) -> Iterator[Case]:
@@ -121,6 +122,8 @@ def _parents(heard: Heard) -> Break | None:
     """Row b is old row index[b], keys and values alike."""
     steps = list(heard.steps())
     at, call, answer, _ = steps[-1]
+    if not any(isinstance(c, Append) and c.layer == call.layer for _, c, _, _ in steps):
+        return None
     asked, done = next((c, a) for _, c, a, _ in steps if isinstance(c, Ask) and c.call == "reorder")
     if max(asked.index) > 1:
         return None if done.was_refused else Break(at - 1, "refusal", "refused", "accepted")

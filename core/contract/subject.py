@@ -104,7 +104,7 @@ class Subject:
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._printed: deque[int] = deque(maxlen=N_LAST_BYTES)
-        self._patience_s = patience_s
+        self._patience_s = self._all_patience_s = patience_s
         self.n_starts = 0
         self.surface = self._start()
 
@@ -130,6 +130,15 @@ class Subject:
             for stream in (process.stdin, process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
+
+    def turn_to(self, source: Source) -> None:
+        """Ask another class from now on, in the same process as long as that runs.
+
+        Raises:
+            NotDrivableError: the class cannot be driven, or loading it fails.
+        """
+        self._source, self._patience_s = source, self._all_patience_s
+        self.surface = self._start() if self._process is None else self._loaded()
 
     def run(self, sizes: Sizes, calls: Sequence[Call]) -> list[Answer]:
         """What a new cache answers to each call; the first answer is that to its making.
@@ -170,13 +179,21 @@ class Subject:
     def _start(self) -> Surface:
         """A new process with the class in it; none stays behind when that fails."""
         try:
+            self._spawn()
             return self._loaded()
         except BaseException:
             self.close()
             raise
 
-    def _loaded(self) -> Surface:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    def _spawn(self) -> None:
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONUNBUFFERED": "1",
+            # Bytecode of a file that is saved twice in a second would be taken for that of the
+            # later one; nor is the folder of the user a place for it.
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         self._answers = queue.SimpleQueue()
         process = subprocess.Popen(  # noqa: S603  (our own file; what it loads was asked for)
             [sys.executable, "-P", str(START)],
@@ -189,6 +206,8 @@ class Subject:
         self.n_starts += 1
         threading.Thread(target=_collect, args=(process, self._answers), daemon=True).start()
         threading.Thread(target=_listen, args=(process, self._printed), daemon=True).start()
+
+    def _loaded(self) -> Surface:
         source = self._source
         self._tell(
             {

@@ -2,7 +2,8 @@
 
 Reading order: `Engine.step`, `_append` (admission, then plan, compute, commit), then plan.py and
 forward.py. The engine knows no fault, policy or layout by name: it asks `Seams`, a `Policy` and a
-`Numbering`.
+`Numbering`. More than 300 lines, because each kind of request is planned, carried out and committed
+here, one method each; what they need beside that has files of its own.
 """
 
 from collections.abc import Callable

@@ -73,9 +73,9 @@ class Planner:
         token_index = frozen(np.arange(before.seen, before.seen + n))
         token_ids, n_pad = room.token_ids, len(pad_ids)
         if n_pad:
-            token_ids = frozen(np.concatenate((pad_ids, token_ids)))
-            position_ids = frozen(np.concatenate((np.zeros_like(pad_ids), position_ids)))
-            token_index = frozen(np.concatenate((np.full(n_pad, ABSENT), token_index)))
+            token_ids = _led_by(pad_ids, token_ids)
+            position_ids = _led_by(np.zeros_like(pad_ids), position_ids)
+            token_index = _led_by(np.full(n_pad, ABSENT), token_index)
             counted = replace(counted, n_pads=n_pad)
         slots = frozen(run.next_slots(before, n + n_pad))
         ledger = counted.with_rows(slots, token_index, position_ids, token_ids)
@@ -172,6 +172,11 @@ class Planner:
             write_position_ids=self._numbering.write_position_ids(position_ids),
             read_position_ids=None if read_at is None else frozen(read_at),
         )
+
+
+def _led_by(pads: IntArray, numbers: IntArray) -> IntArray:
+    """The numbers of padding, and those of the tokens behind it."""
+    return frozen(np.concatenate((pads, numbers)))
 
 
 def _rows_ahead(ledger: Ledger, past_len: int) -> int:

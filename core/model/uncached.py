@@ -4,7 +4,8 @@ It is what a decoder without a cache computes, in any number type, and it can be
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,6 +17,65 @@ from core.model.config import ModelConfig
 from core.model.weights import LayerWeights, Weights
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LayerValues:
+    """What one layer made of the texts.
+
+    Attributes:
+        keys: [B, Hkv, T, D] as a cache would hold them: rotated and narrowed where they are, not
+            rotated where each query gives a key another position id.
+        values: [B, Hkv, T, D] likewise.
+        scores: [B, Hq, T, T] scaled, with bias, not masked.
+        weights: [B, Hq, T, T].
+        output: [B, T, d_model] what attention adds.
+        residual: [B, T, d_model] after the MLP.
+    """
+
+    keys: Tensor
+    values: Tensor
+    scores: Tensor
+    weights: Tensor
+    output: Tensor
+    residual: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LooseKeys:
+    """Rows that hold no token: every query from `first_reader` on reads them as they are.
+
+    Attributes:
+        keys: [L, Hkv, n, D].
+        values: [L, Hkv, n, D].
+        first_reader: the first row of the text whose query does.
+    """
+
+    keys: Tensor
+    values: Tensor
+    first_reader: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Attended:
+    """Of one layer; see `LayerValues`."""
+
+    keys: Tensor
+    values: Tensor
+    scores: Tensor
+    weights: Tensor
+    output: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sight:
+    """Which key each query sees, and where: see `uncached_logits`."""
+
+    query_ids: Tensor
+    key_ids: Tensor
+    allowed: Tensor
+    loose: tuple[LooseKeys, ...]
+    is_narrowed: bool
+
+
 def uncached_logits(
     weights: Weights,
     token_ids: Tensor,
@@ -24,6 +84,9 @@ def uncached_logits(
     readable: Tensor | NDArray[np.bool_] | None = None,
     *,
     is_narrowed: bool = False,
+    loose: Sequence[LooseKeys] = (),
+    see: Callable[[int, LayerValues], None] | None = None,
+    shake: Callable[[int, Tensor], Tensor] | None = None,
 ) -> Tensor:
     """Logits [B, T, V] of the texts `token_ids` [B, T], every token computed from scratch.
 
@@ -36,6 +99,10 @@ def uncached_logits(
         readable: [T, T], whether query i may see key j; j <= i where absent. A query that may see
             nothing gets zeros from attention.
         is_narrowed: whether keys and values are rounded to 8 bits, as a cache of them would be.
+        loose: rows that hold no token, which queries read too.
+        see: is given the number of each layer, and what it made.
+        shake: given the number of each layer and what goes into it [B, T, d_model], gives what is
+            used instead.
     """
     config, device, n_tokens = weights.config, weights.device, token_ids.shape[-1]
     query_ids = torch.arange(n_tokens, device=device)
@@ -49,13 +116,19 @@ def uncached_logits(
     x = F.embedding(token_ids, weights.embedding)
     if weights.position_embedding is not None:
         x = x + F.embedding(query_ids, weights.position_embedding)
-    for layer in weights.layers:
+    sight = _Sight(query_ids, key_ids, allowed, tuple(loose), is_narrowed)
+    for number, layer in enumerate(weights.layers):
+        x = x if shake is None else shake(number, x)
         normed = _norm(config, x, layer.attn_norm_weight, layer.attn_norm_bias)
-        x = x + _attention(
-            config, layer, normed, query_ids, key_ids, allowed, is_narrowed=is_narrowed
-        )
+        made = _attention(config, layer, number, normed, sight)
+        x = x + made.output
         normed = _norm(config, x, layer.mlp_norm_weight, layer.mlp_norm_bias)
         x = x + _mlp(config, layer, normed)
+        if see is not None:
+            see(
+                number,
+                LayerValues(made.keys, made.values, made.scores, made.weights, made.output, x),
+            )
     return _norm(config, x, weights.final_norm_weight, weights.final_norm_bias) @ weights.head
 
 
@@ -75,58 +148,57 @@ def _norm(config: ModelConfig, x: Tensor, weight: Tensor, bias: Tensor | None) -
 
 
 def _attention(
-    config: ModelConfig,
-    layer: LayerWeights,
-    normed: Tensor,
-    query_ids: Tensor,
-    key_ids: Tensor,
-    allowed: Tensor,
-    *,
-    is_narrowed: bool,
-) -> Tensor:
-    """What attention adds [B, T, d_model]: every query over every key it may see."""
+    config: ModelConfig, layer: LayerWeights, number: int, normed: Tensor, sight: _Sight
+) -> _Attended:
+    """Every query over every key it may see."""
     n_q, n_kv, d_head = config.n_heads, config.n_kv_heads, config.d_head
+    query_ids, key_ids = sight.query_ids, sight.key_ids
     packed = _linear(normed, layer.qkv_weight, layer.qkv_bias)
     packed = packed.reshape(*packed.shape[:-1], n_q + 2 * n_kv, d_head).transpose(1, 2)
     q, k, v = packed[:, :n_q], packed[:, n_q : n_q + n_kv], packed[:, n_q + n_kv :]
-    k, v = k.repeat_interleave(config.n_rep, 1), v.repeat_interleave(config.n_rep, 1)
-
-    if is_narrowed:
-        turned = _turned(config, k, key_ids) if config.scheme == "rope" else k
-        scores = _products(config, q, _narrowed(turned), query_ids, key_ids)
-        v = _narrowed(v)
-    else:
-        scores = _scores(config, q, k, query_ids, key_ids)
+    stored = _turned(config, k, key_ids) if config.scheme == "rope" and key_ids.ndim == 1 else k
+    if sight.is_narrowed:
+        stored, v = _narrowed(stored), _narrowed(v)
+    scores = _scores(config, q, stored.repeat_interleave(config.n_rep, 1), query_ids, key_ids)
+    told = scores
+    mixed_over = v.repeat_interleave(config.n_rep, 1)
+    allowed = sight.allowed
+    for rows in sight.loose:
+        keys, values = (
+            part[number].to(v).repeat_interleave(config.n_rep, 0).expand(len(q), -1, -1, -1)
+            for part in (rows.keys, rows.values)
+        )
+        scores = torch.cat((scores, _products(config, q, keys, query_ids)), -1)
+        mixed_over = torch.cat((mixed_over, values), -2)
+        reads = torch.arange(len(allowed), device=allowed.device) >= rows.first_reader
+        allowed = torch.cat((allowed, reads[:, None].expand(-1, keys.shape[-2])), -1)
     scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
-    mixed = scores.softmax(-1).to(v.dtype) @ v
+    weights = scores.softmax(-1)
+    mixed = weights.to(v.dtype) @ mixed_over
     mixed = mixed * allowed.any(-1)[:, None]
-    return _linear(mixed.transpose(1, 2).flatten(-2), layer.out_weight, layer.out_bias)
+    output = _linear(mixed.transpose(1, 2).flatten(-2), layer.out_weight, layer.out_bias)
+    return _Attended(stored, v, told, weights[..., : told.shape[-1]], output)
 
 
 def _scores(
-    config: ModelConfig, q: Tensor, k: Tensor, query_ids: Tensor, key_ids: Tensor
-) -> Tensor:
-    """Scores [B, Hq, T, T] in at least float32, before any mask."""
-    scale = 1.0 / math.sqrt(config.d_head)
-    wide = torch.promote_types(q.dtype, torch.float32)
-    if config.scheme == "rope":
-        q = _turned(config, q, query_ids)
-        if key_ids.ndim == 2:
-            k_per_query = _turned(config, k[:, :, None], key_ids)
-            return (torch.einsum("bhqd,bhqkd->bhqk", q, k_per_query) * scale).to(wide)
-        k = _turned(config, k, key_ids)
-    return _biased(config, ((q @ k.mT) * scale).to(wide), query_ids, key_ids)
-
-
-def _products(
     config: ModelConfig, q: Tensor, stored: Tensor, query_ids: Tensor, key_ids: Tensor
 ) -> Tensor:
-    """The same with keys as they are stored, rotated already."""
+    """Scores [B, Hq, T, T] in at least float32, before any mask; keys as a cache has them."""
+    if config.scheme == "rope" and key_ids.ndim == 2:
+        wide = torch.promote_types(q.dtype, torch.float32)
+        turned = _turned(config, q, query_ids)
+        k_per_query = _turned(config, stored[:, :, None], key_ids)
+        products = torch.einsum("bhqd,bhqkd->bhqk", turned, k_per_query)
+        return (products * (1.0 / math.sqrt(config.d_head))).to(wide)
+    return _biased(config, _products(config, q, stored, query_ids), query_ids, key_ids)
+
+
+def _products(config: ModelConfig, q: Tensor, stored: Tensor, query_ids: Tensor) -> Tensor:
+    """Scores without bias, of keys that are rotated where they are to be."""
     if config.scheme == "rope":
         q = _turned(config, q, query_ids)
     wide = torch.promote_types(q.dtype, torch.float32)
-    scores = ((q @ stored.mT) * (1.0 / math.sqrt(config.d_head))).to(wide)
-    return _biased(config, scores, query_ids, key_ids)
+    return ((q @ stored.mT) * (1.0 / math.sqrt(config.d_head))).to(wide)
 
 
 def _narrowed(rows: Tensor) -> Tensor:

@@ -1,11 +1,12 @@
 """How many faulty caches the rules find: mutants of three right classes, each checked.
 
-    python -m tests.benchmarks.contract_mutants [--resume FILE] [--only N] [--id ID]... [--out FILE.md]
+    python -m tests.benchmarks.contract_mutants [--resume FILE] [--only N] [--id ID]...
+                                                [--out FILE.md]
 
 How a mutant is made stands in `tests.helpers.mutation`; which ones keep the contract, and why, in
-`contract_equivalents.json` beside this file. A mutant is found if a rule fails (notes do not count).
-With --resume, finished mutants are kept in a file, and the same command goes on from there; a mutant
-that changed is checked anew. The exit status is 1 where one survived that is not known to be right.
+`contract_equivalents.json` beside this file. A mutant is found if a rule fails; notes do not count.
+With --resume, finished mutants are kept in a file, and the same command goes on from there; one
+that changed is checked anew. The exit status is 1 where a mutant is missed that is not equivalent.
 """
 
 import argparse
@@ -16,9 +17,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
+from typing import Self
 
 from core.contract import subject as subjects
 from core.contract.check import check
@@ -29,6 +32,7 @@ from tests.helpers.mutation import OPERATORS, Mutant, mutants_of
 CACHES = Path(__file__).parents[1] / "helpers" / "caches"
 EQUIVALENTS = Path(__file__).with_name("contract_equivalents.json")
 CLASSES = {"contiguous": "KVCache", "ring": "RingCache", "layered": "LayeredCache"}
+FILES = {name: file for file, name in CLASSES.items()}
 PROMISED: dict[str, frozenset[Declared]] = {
     "contiguous": frozenset(("broadcast",)),
     "ring": frozenset(("broadcast", "copies")),
@@ -36,11 +40,18 @@ PROMISED: dict[str, frozenset[Declared]] = {
 }
 """What the right classes keep beyond the rules that are asked of all."""
 
-CALL_LIMIT_S = 2.0
-LOAD_LIMIT_S = 20.0
-CHECK_LIMIT_S = 60.0
-"""When a class that has hung more than once is left alone."""
+CALL_LIMIT_S, LOAD_LIMIT_S = 2.0, 20.0
+PATIENCE_S = 6.0
+"""So long may a mutant hang, and be started again, in all."""
 
+INTRODUCTION = (
+    "`nice python -m tests.benchmarks.contract_mutants --out tests/benchmarks/MUTANTS.md`. The "
+    "classes are those of `tests/helpers/caches`; each mutant has one change, made by "
+    "`tests/helpers/mutation.py`, and is checked with what its class promises: `broadcast` for all "
+    "three, `copies` for the ring. Found: a rule fails; notes do not count. Breaks at once: it "
+    "fails in a plain use of two appends without the checker, which then cannot drive it (exit "
+    "status 2, the error is told). Equivalent: looked at by hand; the contract allows it."
+)
 FIRST_USE = {
     "contiguous": """
 c = KVCache(8, 3, 2)
@@ -51,8 +62,8 @@ for n, held in ((3, 3), (2, 5)):
     "ring": """
 c = RingCache(8, 2, 3)
 for n, held in ((3, 3), (2, 5)):
-    c.append(np.ones((2, n, 3)), np.ones((2, n, 3)))
-    assert c.keys().shape == c.values().shape == (2, held, 3)
+    k, v = c.append(np.ones((2, n, 3)), np.ones((2, n, 3)))
+    assert k.shape == v.shape == c.keys().shape == c.values().shape == (2, held, 3)
 """,
     "layered": """
 c = LayeredCache(2, 1, 2, 3)
@@ -70,11 +81,12 @@ class Outcome:
 
     Attributes:
         id, change: the mutant.
-        state: found, breaks (in its first two appends, and so cannot be driven), undrivable,
-            hangs (and is found by that) or survived.
+        state: found (a rule fails), breaks (in its first two appends, and so cannot be driven),
+            undrivable (without breaking there) or survived.
         roots: rules that fail.
         follows: (rule, root).
         seconds: how long the check took.
+        why: why it could not be driven.
     """
 
     id: str
@@ -86,10 +98,6 @@ class Outcome:
     why: str = ""
 
 
-class _TooLongError(Exception):
-    """The check goes on for too long."""
-
-
 def main() -> int:
     """Check, and write the table; 1 where a wrong mutant survived."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -98,13 +106,13 @@ def main() -> int:
     parser.add_argument("--id", action="append", help="this mutant, with all that is said of it")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
-    mutants = all_mutants()
+    mutants = list(all_mutants())
     if asked.id:
         mutants = [mutant for mutant in mutants if mutant.id in asked.id]
     if asked.only:
         mutants = sample(mutants, asked.only)
     outcomes = list(_outcomes(mutants, asked.resume))
-    text = table(outcomes, mutants)
+    text = table(outcomes)
     if asked.out:
         asked.out.write_text(text, encoding="utf-8")
     print(text)
@@ -112,13 +120,14 @@ def main() -> int:
     return int(any(o.state in ("survived", "undrivable") and o.id not in known for o in outcomes))
 
 
-def all_mutants() -> list[Mutant]:
+@cache
+def all_mutants() -> tuple[Mutant, ...]:
     """Those of all three classes."""
-    return [
+    return tuple(
         mutant
         for name in CLASSES
         for mutant in mutants_of(name, (CACHES / f"{name}.py").read_text("utf-8"))
-    ]
+    )
 
 
 def sample(mutants: Sequence[Mutant], n: int, seed: int = 0) -> list[Mutant]:
@@ -137,63 +146,151 @@ def _outcomes(mutants: Sequence[Mutant], kept: Path | None) -> Iterator[Outcome]
         for line in kept.read_text("utf-8").splitlines():
             outcome = Outcome(**json.loads(line))
             known[outcome.id] = outcome
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, Checker(Path(folder)) as checker:
         for at, mutant in enumerate(mutants):
             outcome = known.get(mutant.id)
             if outcome is None or outcome.change != mutant.change:
-                outcome = checked(mutant, Path(folder))
+                outcome = checker.checked(mutant)
                 if kept is not None:
                     with kept.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(asdict(outcome)) + "\n")
-                print(f"{at + 1}/{len(mutants)} {outcome.id}: {outcome.state} {outcome.roots}",
-                      file=sys.stderr, flush=True)  # fmt: skip
+                told = f"{at + 1}/{len(mutants)} {outcome.id}: {outcome.state} {outcome.roots}"
+                print(told, file=sys.stderr, flush=True)
             yield outcome
 
 
-def checked(mutant: Mutant, folder: Path) -> Outcome:
-    """Ask all rules of a mutant."""
-    name = mutant.id.split(":")[0]
-    path = folder / "theirs.py"
-    path.write_text(mutant.text, encoding="utf-8")
-    start = time.monotonic()
-    subjects.LOAD_LIMIT_S = LOAD_LIMIT_S
+class Checker:
+    """Asks all rules of one mutant after the other, those of a class in the same process."""
 
-    def not_too_long(rule: int) -> None:
-        del rule
-        if subject.n_starts > 2 and time.monotonic() - start > CHECK_LIMIT_S:
-            raise _TooLongError
+    def __init__(self, folder: Path) -> None:
+        """Mutants are written into the folder."""
+        self._folder = folder
+        self._subjects: dict[str, Subject] = {}
+        self._n = 0
+        subjects.LOAD_LIMIT_S = LOAD_LIMIT_S  # a mutant may hang when it is first tried
 
-    def outcome(state: str, roots: list[int], follows: list[list[int]], why: str = "") -> Outcome:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for subject in self._subjects.values():
+            subject.close()
+
+    def checked(self, mutant: Mutant) -> Outcome:
+        """What comes of a mutant."""
+        name = mutant.id.split(":")[0]
+        self._n += 1
+        folder = self._folder / str(self._n)
+        folder.mkdir()
+        path = folder / "theirs.py"
+        path.write_text(mutant.text, encoding="utf-8")
+        start = time.monotonic()
+        state, why, verdicts = "survived", "", []
+        try:
+            subject = self._subject(Source(path, CLASSES[name]))
+            verdicts = check(subject, plan_for(subject, PROMISED[name]))
+        except NotDrivableError as error:
+            state, why = "breaks" if _breaks_at_once(name, folder) else "undrivable", str(error)
+        roots = [verdict.rule for verdict in verdicts if verdict.state == "fail"]
+        follows = [[v.rule, v.root] for v in verdicts if v.state == "follows" and v.root]
+        if roots:
+            state = "found"
         seconds = round(time.monotonic() - start, 1)
         return Outcome(mutant.id, mutant.change, state, roots, follows, seconds, why)
 
-    try:
-        with Subject(Source(path, CLASSES[name]), limit_s=CALL_LIMIT_S) as subject:
-            plan = plan_for(subject, PROMISED[name])
-            verdicts = check(subject, plan, at=not_too_long)
-    except NotDrivableError as error:
-        state = "breaks" if _breaks_at_once(name, folder) else "undrivable"
-        return outcome(state, [], [], str(error))
-    except _TooLongError:
-        return outcome("hangs", [], [])
-    roots = [verdict.rule for verdict in verdicts if verdict.state == "fail"]
-    follows = [[v.rule, v.root] for v in verdicts if v.state == "follows" and v.root is not None]
-    return outcome("found" if roots else "survived", roots, follows)
+    def _subject(self, source: Source) -> Subject:
+        subject = self._subjects.get(source.name)
+        if subject is None:
+            right = Source(CACHES / f"{FILES[source.name]}.py", source.name)
+            subject = self._subjects[source.name] = Subject(
+                right, limit_s=CALL_LIMIT_S, patience_s=PATIENCE_S
+            )
+        subject.turn_to(source)
+        return subject
 
 
 def _breaks_at_once(name: str, folder: Path) -> bool:
     """Whether a plain use, without the checker, fails in its first two appends."""
+    first_use = f"from theirs import *\n{FIRST_USE[name]}"
     try:
-        done = subprocess.run([sys.executable, "-c", "from theirs import *\n" + FIRST_USE[name]], cwd=folder, timeout=20,
-                              capture_output=True, check=False)  # noqa: S603  # fmt: skip
+        done = subprocess.run(  # noqa: S603  (our own mutant)
+            [sys.executable, "-c", first_use], cwd=folder, timeout=20, capture_output=True,
+            check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         return True
     return done.returncode != 0
 
 
-def table(outcomes: Sequence[Outcome], mutants: Sequence[Mutant]) -> str:
+def table(outcomes: Sequence[Outcome]) -> str:
     """What was measured, as Markdown."""
-    return "\n".join(f"{o.id} {o.state} {o.roots} {o.change}" for o in outcomes if o.state in ("survived", "undrivable", "hangs") and o.id not in equivalents())
+    known = equivalents()
+    judged = [o for o in outcomes if o.id not in known]
+    missed = [o for o in judged if o.state in ("survived", "undrivable")]
+    n_found = len(judged) - len(missed)
+    lines = [
+        "# Mutants of three right caches: how many the rules find",
+        "",
+        INTRODUCTION,
+        "",
+        f"{len(outcomes)} of {len(all_mutants())} mutants were checked. "
+        f"{len(outcomes) - len(judged)} are equivalent. Of the other "
+        f"{len(judged)}, {n_found} are found ({n_found / max(1, len(judged)):.1%}).",
+        "",
+        *_per_class(outcomes, known),
+        "",
+        *_per_operator(outcomes, known),
+        "",
+        *_per_root(outcomes),
+        "",
+        "## Not found",
+        "",
+        *([f"- `{o.id}` ({o.state}): `{o.change}`" for o in missed] or ["None."]),
+        "",
+        "## Equivalent, and why",
+        "",
+        *(f"- `{o.id}`: {known[o.id]}" for o in outcomes if o.id in known),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _per_class(outcomes: Sequence[Outcome], known: Mapping[str, str]) -> Iterator[str]:
+    names = {name: name for name in CLASSES}
+    yield from _counted("class", names, lambda o: o.id.split(":")[0], outcomes, known)
+
+
+def _per_operator(outcomes: Sequence[Outcome], known: Mapping[str, str]) -> Iterator[str]:
+    for name in CLASSES:
+        own = [o for o in outcomes if o.id.startswith(f"{name}:")]
+        names = {op.name: f"{op.name}: {op.example}" for op in OPERATORS}
+        yield from _counted(name, names, lambda o: o.id.split(":")[2], own, known)
+        yield ""
+
+
+def _counted(
+    what: str,
+    names: Mapping[str, str],
+    key: Callable[[Outcome], str],
+    outcomes: Sequence[Outcome],
+    known: Mapping[str, str],
+) -> Iterator[str]:
+    """A table: made, equivalent, found by a rule, broken at once, not found."""
+    yield f"| {what} | made | equivalent | found by a rule | breaks at once | not found |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, words in names.items():
+        own = [o for o in outcomes if key(o) == name]
+        counts = Counter("equivalent" if o.id in known else o.state for o in own)
+        missed = counts["survived"] + counts["undrivable"]
+        cells = (len(own), counts["equivalent"], counts["found"], counts["breaks"], missed)
+        if own:
+            yield f"| {words} | {' | '.join(str(cell) for cell in cells)} |"
+
+
+def _per_root(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    counts = Counter(len(o.roots) for o in outcomes if o.state == "found")
+    yield "| findings (roots) | mutants |"
+    yield "| --- | --- |"
+    yield from (f"| {n} | {counts[n]} |" for n in sorted(counts))
 
 
 if __name__ == "__main__":

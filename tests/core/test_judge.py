@@ -571,16 +571,19 @@ def test_the_logits_are_right_up_to_the_band_and_wrong_above_the_threshold(sign,
     spec = spec_for("rope", steps=3, capacity=12, dtype="float32")
     noise = max(v.logits.wrong_above for v in judged(spec).verdicts)
     monkeypatch.setattr("core.judge.logits_band", lambda dtype, reference: 1e-3)
-    monkeypatch.setattr("core.judge._NOISE_FACTOR", 4e-2 / noise * 4)
+    monkeypatch.setattr("core.rounding.NOISE_FACTOR", 4e-2 / noise * 4)
     trace = run(spec)
     first = judge_again(trace, tiny("rope")).verdicts[3].logits
     assert first.band == 1e-3
     assert first.wrong_above > 2e-3
+    far = judge_again(_moved(trace, 3, sign * 100.0), tiny("rope")).verdicts[3].logits
+    assert first.wrong_above < far.wrong_above < 10 * first.wrong_above
     for by, standing in (
         (0.5e-3, "right"),
         (1.5e-3, "rounding"),
         (0.9 * first.wrong_above, "rounding"),
-        (1.1 * first.wrong_above, "wrong"),
+        (0.9 * far.wrong_above, "rounding"),
+        (1.1 * far.wrong_above, "wrong"),
         (100.0, "wrong"),
     ):
         found = judge_again(_moved(trace, 3, sign * by), tiny("rope"))

@@ -11,7 +11,8 @@ import torch
 
 from core.forwards import Forwards
 from core.model.loading import LoadedModel, load_model
-from core.model.weights import random_weights
+from core.model.weights import random_weights, weights_from_tensors
+from core.noise import Forward
 from core.policy_oracle import PolicyOracle, PolicyRules
 from core.reference import Reference
 from core.spec import (
@@ -93,11 +94,18 @@ class Found:
         return n_wrong + self.off_rows + self.off_layers + len(self.named) > 0
 
 
-def random_case(dtype: DTypeName, seed: int, number: int) -> Case:
-    """A run without a fault; the same arguments give the same one."""
-    rng = Random(f"correct/{dtype}/{seed}/{number}")
+def random_case(dtype: DTypeName, seed: int, number: int, *, amplifies: bool = False) -> Case:
+    """A run without a fault; the same arguments give the same one.
+
+    Args:
+        dtype: number type of the engine.
+        seed: of all runs.
+        number: of the run.
+        amplifies: take models of odd shapes that may make rounding grow from layer to layer.
+    """
+    rng = Random(f"{'amplified' if amplifies else 'correct'}/{dtype}/{seed}/{number}")
     kind = rng.choice(_KINDS)
-    name, loaded = _some_model(rng)
+    name, loaded = _amplifying_model(rng) if amplifies else _some_model(rng)
     settings = {"model": loaded.config.name, "dtype": dtype, **_SETTINGS[kind](rng, loaded)}
     return Case(kind, name, loaded, RunSpec(**settings, **_choosing(rng)))
 
@@ -142,10 +150,11 @@ def _of_noise(case: Case, run: Judged) -> float | None:
     places = [(step.passage_id, step.row) for step in steps if step.row is not None]
     reference = Reference(config, weights.arrays(), is_narrowed=spec.kv_dtype is not None)
     forwards = Forwards(reference, oracle.passage, places)
+    forward = Forward(weights, reference.is_narrowed)
     noise, worst = 0.0, None
     for record, (number, row) in zip(records, places, strict=True):
         first_row = forwards.run(number).first_row
-        noise = max(noise, float(forwards.noise(number, weights)[row - first_row]))
+        noise = max(noise, float(forwards.noise(number, forward).logits[row - first_row]))
         error = largest_gap(np.asarray(record.logits), forwards.logits(number, row))
         if noise > 0:
             worst = max(worst or 0.0, error / noise)
@@ -173,6 +182,35 @@ def _some_model(rng: Random) -> tuple[str, LoadedModel]:
         return "learned", _shipped()
     scheme, seed, n_layers = rng.choice(SCHEMES), rng.randint(1, 40), rng.choice(_DEPTHS)
     return f"tiny-{scheme} ({n_layers} layers, seed {seed})", _tiny(scheme, seed, n_layers)
+
+
+_MATRICES = ("qkv_weight", "out_weight", "up_weight", "down_weight")
+
+
+def _amplifying_model(rng: Random) -> tuple[str, LoadedModel]:
+    """One to 24 layers of any shape; matrices up to four times as large; some numbers far out."""
+    scheme, n_layers = rng.choice(SCHEMES), rng.choice((1, 2, 6, 12, 24))
+    n_heads, d_head = rng.choice((1, 2, 4, 8)), rng.choice((2, 8, 16, 32))
+    width = n_heads * d_head
+    n_shared = rng.choice([n for n in (1, 2, 4, 8) if n_heads % n == 0])
+    gain, seed, is_far_out = rng.choice((0.3, 1, 1, 2, 4)), rng.randrange(1000), rng.random() < 0.4
+    loaded = load_model(f"tiny-{scheme}")
+    config = replace(
+        loaded.config, n_layers=n_layers, n_heads=n_heads, d_head=d_head, d_model=width,
+        n_kv_heads=n_shared if scheme == "rope" else n_heads, d_mlp=4 * width,
+    )  # fmt: skip
+    tensors = {
+        name: tensor * gain if name.endswith(_MATRICES) else tensor
+        for name, tensor in random_weights(config, seed).tensors().items()
+    }
+    if is_far_out:
+        scale = torch.ones(width, dtype=tensors["embedding"].dtype)
+        scale[rng.randrange(width)] = 100.0
+        tensors["embedding"] = tensors["embedding"] * scale
+    name = f"tiny-{scheme} ({n_layers} layers, {n_heads} heads of {d_head}, gain {gain}"
+    name += ", far out)" if is_far_out else ")"
+    weights = weights_from_tensors(config, tensors)
+    return name, replace(loaded, config=config, weights=weights)
 
 
 # Runs
@@ -317,6 +355,9 @@ _SETTINGS: dict[str, Callable[[Random, LoadedModel], Settings]] = {
 }
 
 
-def alarms(numbers: Sequence[int], dtype: DTypeName, seed: int) -> list[int]:
+def alarms(
+    numbers: Sequence[int], dtype: DTypeName, seed: int, *, amplifies: bool = False
+) -> list[int]:
     """The numbers of those runs of which anything is said to be wrong."""
-    return [n for n in numbers if found_in(random_case(dtype, seed, n)).is_alarm]
+    cases = {n: random_case(dtype, seed, n, amplifies=amplifies) for n in numbers}
+    return [n for n, case in cases.items() if found_in(case).is_alarm]

@@ -56,6 +56,7 @@ class Mutant:
 def mutants_of(name: str, text: str) -> list[Mutant]:
     """Every mutant of a source, no two alike and none like the source, in order of its lines."""
     tree = ast.parse(text)
+    before = ast.unparse(tree)
     seen = {ast.dump(tree)}
     found: list[Mutant] = []
     n_so_far: dict[str, int] = {}
@@ -71,7 +72,7 @@ def mutants_of(name: str, text: str) -> list[Mutant]:
                 n_so_far[stem] = n_so_far.get(stem, 0) + 1
                 n = n_so_far[stem]
                 source = ast.unparse(mutated) + "\n"
-                change = _change(ast.unparse(tree), source)
+                change = _change(before, source)
                 id_ = stem if n == 1 else f"{stem}:{n}"
                 found.append(Mutant(id_, operator.name, source, change))
     return sorted(found, key=lambda m: (int(m.id.split(":")[1]), m.id))
@@ -118,7 +119,7 @@ def _change(before: str, after: str) -> str:
 
 
 def _plus(value: Any, n: int) -> ast.AST:
-    if isinstance(value, ast.Constant):
+    if _is_whole_number(value):
         return ast.Constant(value.value + n)
     sign = ast.Add() if n > 0 else ast.Sub()
     return ast.BinOp(value, sign, ast.Constant(abs(n)))
@@ -156,6 +157,15 @@ def _conditions(node: ast.AST) -> Iterator[ast.AST]:
             yield _with(node, test=ast.UnaryOp(ast.Not(), node.test))
 
 
+def _may_be_one_off(node: ast.AST) -> bool:
+    """Whether a statement has a value to which one can be added."""
+    if isinstance(node, ast.Assign):
+        return isinstance(node.value, ast.BinOp | ast.Name | ast.Subscript)
+    if isinstance(node, ast.Return):
+        return not isinstance(node.value, ast.Tuple | None)
+    return isinstance(node, ast.AugAssign)
+
+
 def _off_by_one(node: ast.AST) -> Iterator[ast.AST]:
     for n in (1, -1):
         if _is_whole_number(node):
@@ -164,13 +174,8 @@ def _off_by_one(node: ast.AST) -> Iterator[ast.AST]:
             for bound in ("lower", "upper"):
                 if getattr(node, bound) is not None:
                     yield _with(node, **{bound: _plus(getattr(node, bound), n)})
-        elif isinstance(node, ast.AugAssign) or (
-            isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.BinOp | ast.Name | ast.Subscript)
-        ):
-            yield _with(node, value=_plus(node.value, n))
-        elif isinstance(node, ast.Return) and not isinstance(node.value, ast.Tuple | None):
-            yield _with(node, value=_plus(node.value, n))
+        elif _may_be_one_off(node):
+            yield _with(node, value=_plus(getattr(node, "value", None), n))
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
             yield _with(node, args=[*node.args[:-1], _plus(node.args[-1], n)])
 
@@ -181,7 +186,7 @@ def _counting(node: ast.AST) -> Iterator[ast.AST]:
         yield _with(node, op=ast.Sub())
         yield _with(node, value=ast.Constant(1))
     if isinstance(node, ast.Assign) and getattr(node.value, "id", "") in ("end", "n"):
-        yield ast.AugAssign(node.targets[0], ast.Add(), node.value)  # type: ignore[arg-type]
+        yield ast.AugAssign(node.targets[0], ast.Add(), node.value)
     is_len = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "len"
     is_shape = isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "shape"
     if is_len or (is_shape and not isinstance(getattr(node, "slice", None), ast.Slice)):

@@ -19,12 +19,25 @@ ASKED = (
 class CacheAdapter:
     """Shows a class to kvscope: override what the class can do, the rest is not asked.
 
-    `layout` names the axes of k and v as the class takes them: b batch, h heads, n rows, d head
-    size; "nd" is one head. `library` is "numpy" or "torch".
+    `make` and `append` are musts; where `read` is not overridden, what `append` gives back is read.
+    An error that the class raises is let through: it counts as a refusal.
+
+    Attributes:
+        layout: the axes of k and v as the class takes them and gives them back: b batch, h heads,
+            n rows, d head size; "nd" is one head.
+        library: "numpy" or "torch".
+        has_layers: one object holds several layers; else `layer` is always 0.
+        has_sinks: the first tokens can be kept (`sinks` of `make`).
+        has_dtype: the number type can be chosen (`dtype` of `make`, a name).
+        is_window: when it is full it lets the oldest rows go (found out where it is False).
     """
 
     layout = "hnd"
     library = "numpy"
+    has_layers = True
+    has_sinks = False
+    has_dtype = False
+    is_window = False
 
     def make(self, cls: Any, **sizes: Any) -> Any:
         """A new, empty cache.

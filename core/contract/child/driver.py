@@ -47,6 +47,8 @@ class _Run:
         self._given: list[tuple[Any, ...]] = []
         self._got: list[tuple[Any, ...]] = []
         self._saved: Any = None
+        self._last: dict[int, Any] = {}
+        self._reads = "read" in adapter.offers()
 
     def answer(self, call: dict[str, Any]) -> dict[str, Any]:
         """Carry out a call."""
@@ -65,9 +67,13 @@ class _Run:
         if call.get("scratch") is not None:
             k, v = _into(self._given[call["scratch"]], (k, v))
         self._given.append((k, v))
-        return self._told(self._adapter.append(self._cache, call["layer"], k, v))
+        pair = self._adapter.append(self._cache, call["layer"], k, v)
+        self._last[call["layer"]] = pair
+        return self._told(pair)
 
     def _read(self, call: dict[str, Any]) -> Any:
+        if not self._reads:  # what adding rows gave back is all there is
+            return self._told(self._last[call["layer"]])
         return self._told(self._adapter.read(self._cache, call["layer"]))
 
     def _told(self, pair: Any) -> Any:

@@ -28,7 +28,8 @@ WINDOWS = ("window", "window_size", "sliding_window")
 KEYS = ("k", "key", "keys", "key_states", "k_new", "new_k", "xk", "k_val", "k_rows")
 VALUES = ("v", "value", "values", "value_states", "v_new", "new_v", "xv", "v_val", "v_rows")
 LAYER = ("layer", "layer_idx", "layer_index", "layer_id", "layer_number")
-POSITION = ("input_pos", "pos", "cache_position", "start_pos", "positions", "position_ids")
+POSITION = ("input_pos", "cache_position", "positions", "position_ids", "pos_ids")
+START = ("start_pos", "start", "pos", "position", "offset")
 """What an argument of the method that adds rows means."""
 
 ADDERS = ("append", "update_and_fetch", "update", "add", "push", "extend", "store", "write", "put")

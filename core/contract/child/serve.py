@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from .adapter import CacheAdapter
 from .constructor import NotDrivableError
 from .driver import Driver
 from .recognise import adapter_of, loaded, recognised
@@ -43,11 +44,11 @@ def _loaded(ask: dict[str, Any]) -> tuple[Driver, dict[str, Any]]:
         adapter = adapter_of(ask["adapter"])
         told: dict[str, Any] = {
             "surface": type(adapter).__name__,
-            "offers": [*adapter.offers(), "read_before"],
-            "takes_layer": True,
+            "offers": _offers(adapter),
+            "takes_layer": adapter.has_layers,
             "takes_positions": False,
-            "roles": ["capacity", "n_layers", "n_heads", "d_k", "d_v", "sinks", "batch", "dtype"],
-            "names_a_window": bool(getattr(adapter, "is_window", False)),
+            "roles": _roles(adapter),
+            "names_a_window": adapter.is_window,
             "fixed": {},
             "arguments": {},
             "spelling": {},
@@ -70,6 +71,26 @@ def _loaded(ask: dict[str, Any]) -> tuple[Driver, dict[str, Any]]:
             "spelling": adapter.spelling(),
         }
     return Driver(cls, adapter), {**told, "layout": adapter.layout, "library": adapter.library}
+
+
+def _offers(adapter: CacheAdapter) -> list[str]:
+    """What can be asked through an adapter.
+
+    Raises:
+        NotDrivableError: it cannot make a cache or add rows.
+    """
+    own = type(adapter)
+    missing = [n for n in ("make", "append") if getattr(own, n) is getattr(CacheAdapter, n)]
+    if missing:
+        raise NotDrivableError(f"the adapter {own.__name__} has no {missing[0]}()")
+    offers = adapter.offers()
+    return [*offers, "read_before"] if "read" in offers else [*offers, "read"]
+
+
+def _roles(adapter: CacheAdapter) -> list[str]:
+    roles = ["capacity", "n_layers", "n_heads", "d_k", "d_v", "batch"]
+    offered = {"sinks": adapter.has_sinks, "dtype": adapter.has_dtype}
+    return [*roles, *(name for name, is_there in offered.items() if is_there)]
 
 
 def _limit_memory(megabytes: int) -> None:

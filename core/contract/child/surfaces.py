@@ -53,6 +53,7 @@ class Recognised(CacheAdapter):
         self._reorder = names.first_of(sample, names.REORDERS)
         self._saves = next((p for p in names.SAVES if all(hasattr(sample, n) for n in p)), None)
         self._gives_back = False
+        self._takes_what_goes = False
         self._n_added: dict[tuple[int, int], int] = {}
         self._returned: dict[tuple[int, int], Any] = {}
 
@@ -64,7 +65,7 @@ class Recognised(CacheAdapter):
     @property
     def takes_positions(self) -> bool:
         """Whether it is told where rows go, and so answers with whole buffers."""
-        return "position" in self._arguments.values()
+        return bool({"position", "start"} & set(self._arguments.values()))
 
     @property
     def _reads_attributes_or_methods(self) -> bool:
@@ -99,7 +100,14 @@ class Recognised(CacheAdapter):
 
     def spelling(self) -> dict[str, str]:
         """Each call as Python, for a test that drives the class without kvscope."""
-        places = {"k": "{k}", "v": "{v}", "layer": "{layer}", "position": "{position}"}
+        numbers = "torch" if self.library == "torch" else "np"
+        places = {
+            "k": "{k}",
+            "v": "{v}",
+            "layer": "{layer}",
+            "start": "{start}",
+            "position": f"{numbers}.arange({{start}}, {{end}})",
+        }
         given = ", ".join(places[role] for role in self._arguments.values())
         sample = self._sample
         append = f"cache.{self._adder}({given})"
@@ -111,7 +119,7 @@ class Recognised(CacheAdapter):
             "length": "" if self._length is None else self._length.spelled(sample),
             "seen": "" if self._seen is None else self._seen.spelled(sample),
             "reset": f"cache.{self._reset}()",
-            "truncate": f"cache.{self._truncate}({{n}})",
+            "truncate": f"cache.{self._truncate}({{{'gone' if self._takes_what_goes else 'n'}}})",
             "reorder": f"cache.{self._reorder}({{index}})",
         }
         if self._saves is not None:
@@ -134,33 +142,46 @@ class Recognised(CacheAdapter):
                 del kept[place]
 
     def keeps_only_what_works(self, cls: Any, sizes: dict[str, Any]) -> None:
-        """Do not ask for a way to truncate that means something else by its number."""
-        if self._truncate is None:
-            return
+        """Find out what a number means to the way to truncate: rows that stay, or rows that go.
+
+        Where it takes no number, truncating is not offered.
+        """
+        for self._takes_what_goes in (False, True):
+            if self._truncate is None or self._keeps_two_of_three(cls, sizes):
+                return
+        self._takes_what_goes = False  # wrong in both ways: a rule will tell
+
+    def _keeps_two_of_three(self, cls: Any, sizes: dict[str, Any]) -> bool:
         arrays = Arrays(self.library, self.layout)
         cache = self.make(cls, **sizes)
-        ask = {"layer": 0, "tokens": [0, 1, 2], "n_heads": sizes["n_heads"], "dtype": "float32"}
-        try:
+
+        def add(*tokens: int) -> None:
+            ask = {"layer": 0, "tokens": tokens, "n_heads": sizes["n_heads"], "dtype": "float32"}
             k, v = (
                 arrays.made({**ask, "d": sizes[d]}, sign) for d, sign in (("d_k", 1), ("d_v", -1))
             )
             self.append(cache, 0, k, v)
+
+        try:
+            add(0, 1, 2)
             self.truncate(cache, 2)
-        except (AttributeError, NotImplementedError, TypeError):  # it takes no such number
-            self._truncate = None
-        except Exception:  # noqa: BLE001  (it refuses what it should do: a rule will tell)
-            return
+            add(3)
+            keys, _ = self.read(cache, 0)
+        except (AttributeError, NotImplementedError, TypeError):
+            self._truncate = None  # it takes no number
+            return False
+        except Exception:  # noqa: BLE001  (it refuses)
+            return False
+        return self.takes_positions or keys.shape[self.layout.index("n")] >= 3
 
     def append(self, cache: Any, layer: int, k: Any, v: Any) -> Any:
         """Add rows to a layer."""
         place = (id(cache), layer)
         at = self._n_added.get(place, 0)
         rows = self.layout.index("n")
-        arguments = {"k": k, "v": v, "layer": layer}
+        arguments = {"k": k, "v": v, "layer": layer, "start": at}
         if self.takes_positions:
-            import torch
-
-            arguments["position"] = torch.arange(at, at + k.shape[rows])
+            arguments["position"] = consecutive(self.library, at, at + k.shape[rows])
         values = [arguments[role] for role in self._arguments.values()]
         answer = getattr(cache, self._adder or "")(*values)
         self._n_added[place] = at + k.shape[rows]
@@ -191,10 +212,11 @@ class Recognised(CacheAdapter):
 
     def truncate(self, cache: Any, n: int) -> None:
         """Keep the first n tokens."""
-        getattr(cache, self._truncate or "")(n)
-        for place in self._n_added:
-            if place[0] == id(cache):
-                self._n_added[place] = n
+        held = [place for place in self._n_added if place[0] == id(cache)]
+        seen = max((self._n_added[place] for place in held), default=0)
+        getattr(cache, self._truncate or "")(n - seen if self._takes_what_goes else n)
+        for place in held:
+            self._n_added[place] = max(0, min(n, self._n_added[place]))
 
     def reorder(self, cache: Any, index: list[int]) -> None:
         """Put the sequences of the batch in another order."""
@@ -226,8 +248,17 @@ def number_type(library: str, name: Any) -> Any:
     return np.dtype(name)
 
 
+def consecutive(library: str, start: int, end: int) -> Any:
+    """The library's own array of the numbers from start to before end."""
+    if library == "torch":
+        import torch
+
+        return torch.arange(start, end)
+    return np.arange(start, end)
+
+
 def _argument_roles(method: Any, name: str) -> dict[str, str]:
-    """argument -> k, v, layer or position, in the order in which they are handed over."""
+    """argument -> k, v, layer, position or start, in the order in which they are handed over."""
     roles: dict[str, str] = {}
     for argument, parameter in inspect.signature(method).parameters.items():
         known = _role(argument)
@@ -246,5 +277,11 @@ def _argument_roles(method: Any, name: str) -> dict[str, str]:
 
 
 def _role(argument: str) -> str | None:
-    known = {"k": names.KEYS, "v": names.VALUES, "layer": names.LAYER, "position": names.POSITION}
+    known = {
+        "k": names.KEYS,
+        "v": names.VALUES,
+        "layer": names.LAYER,
+        "position": names.POSITION,
+        "start": names.START,
+    }
     return next((role for role, words in known.items() if argument.lower() in words), None)

@@ -3,50 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from core.contract.model.diagnose import diagnose, from_probes, unexplained
+from core.contract.model.diagnose import diagnose, from_probes, of_second_text, unexplained
 from core.contract.model.facts import About, Call
-from core.contract.model.finding import Finding, call_words
-from core.contract.model.subject import FellError, Ids, ModelSubject, Uncached
+from core.contract.model.finding import Finding, boxed, call_words
+from core.contract.model.sessions import Session, Wish, sessions, text_of, vocabulary_of
+from core.contract.model.subject import FellError, ModelSubject, Uncached
 from core.contract.model.verdict import Bands, bands_of
 from core.contract.subject import NotDrivableError
 from core.verdict import Standing
 
-N_PROMPT, N_STEPS = 5, 8
-_SEED = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What was asked for.
-
-    Attributes:
-        vocabulary: token ids that the model knows; None: ask the model.
-        prompt: token ids of the prompt; empty: drawn at random.
-        n_steps: tokens decoded after it.
-    """
-
-    vocabulary: int | None = None
-    prompt: tuple[int, ...] = ()
-    n_steps: int = N_STEPS
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A way to read the text.
-
-    Attributes:
-        words: what it is called.
-        chunks: tokens of each call.
-        ids: [B, N] texts.
-        before: texts that the same model reads first; None: none.
-    """
-
-    words: str
-    chunks: tuple[int, ...]
-    ids: Ids
-    before: Ids | None = None
+NO_ANSWER = "no answer"
+HARDLY = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +66,13 @@ class Report:
     uncached: Uncached
 
 
-def check_model(
+def check_model_of(
     subject: ModelSubject, wish: Wish, at: Callable[[], None] | None = None
 ) -> Report:
     """Read a text in every way, and explain the first way that is wrong.
+
+    A model of a 16-bit type with nothing wrong is read again in float32: what its own type leaves
+    room for as rounding may still be a fault.
 
     Args:
         subject: the model.
@@ -112,97 +82,60 @@ def check_model(
     Raises:
         NotDrivableError: nothing can be compared.
     """
-    text = _text(subject.about, wish)
-    uncached = subject.uncached([text])
+    report = _checked(subject, wish, at)
+    dtype, source = report.about.dtype, subject.source
+    if report.findings or dtype not in ("float16", "bfloat16"):
+        return report
+    try:
+        subject.turn_to(replace(source, is_widened=True))
+        wide = _checked(subject, wish, None)
+    except NotDrivableError as error:
+        return replace(report, notes=(*report.notes, f"not read again in float32: {error}"))
+    if any(call.raised for one in wide.outcomes for call in one.calls):
+        note = "not read again in float32: a call fails in it"
+        return replace(report, notes=(*report.notes, note))
+    note = f"in {dtype} itself nothing is wrong (above {report.bands.wrong:.2g}); read in float32"
+    return replace(wide, notes=(*wide.notes, note))
+
+
+def _checked(subject: ModelSubject, wish: Wish, at: Callable[[], None] | None) -> Report:
+    text = text_of(subject.about, wish)
+    uncached = subject.uncached([text], with_numbers=wish.with_numbers)
     if uncached.largest == 0:
         raise NotDrivableError(
             "every logit is 0, so nothing can be compared; give the model weights, such as random "
             "ones for its head"
         )
     bands = bands_of(subject.about, uncached)
+    if uncached.unrest > bands.wrong:
+        raise NotDrivableError(
+            f"two forwards without a cache over the same text differ by {uncached.unrest:.2g}, so "
+            "nothing can be compared; switch off what is random"
+        )
     outcomes: list[Outcome] = []
-    for session in _sessions(subject.about, wish, text, uncached):
+    for session in sessions(wish, text):
         outcomes.append(_outcome(subject, session, bands))
         if at is not None:
             at()
         if outcomes[-1].calls and outcomes[-1].calls[-1].raised is not None and len(outcomes) == 1:
             break  # the plainest way fails
-    findings = _findings(subject, outcomes, bands, _vocabulary(subject.about, wish))
+    if uncached.spread > bands.wrong:
+        findings = [_of_no_cause(uncached, bands)]
+    else:
+        findings = _findings(subject, outcomes, bands, vocabulary_of(subject.about, wish))
     notes = _notes(bands, uncached, outcomes)
     return Report(
         subject.about, tuple(text), bands, tuple(outcomes), tuple(findings), tuple(notes), uncached
     )
 
 
-def _vocabulary(about: About, wish: Wish) -> int:
-    found = wish.vocabulary or about.vocabulary
-    if found is None:
-        raise NotDrivableError(
-            f"{about.model} does not say how many token ids it knows; give --vocab N"
-        )
-    return found
-
-
-def _text(about: About, wish: Wish) -> list[int]:
-    """The prompt and random tokens after it, no token twice where there are enough."""
-    vocabulary = _vocabulary(about, wish)
-    unknown = [token for token in wish.prompt if not 0 <= token < vocabulary]
-    if unknown:
-        raise NotDrivableError(
-            f"--prompt-ids names token {unknown[0]}, and the model knows 0 to {vocabulary - 1}"
-        )
-    n_prompt = len(wish.prompt) or min(N_PROMPT, (about.context or N_PROMPT + 1) - 1)
-    n = n_prompt + wish.n_steps
-    if about.context is not None:
-        n = min(n, about.context)
-    if n <= n_prompt or n_prompt < 1:
-        raise NotDrivableError(
-            f"a prompt of {n_prompt} tokens leaves no room to decode: the model reads "
-            f"{about.context}; give fewer --prompt-ids"
-        )
-    rng = np.random.default_rng(_SEED)
-    left = [int(t) for t in rng.permutation(vocabulary) if t not in wish.prompt]
-    while len(left) < n:
-        left += [int(t) for t in rng.permutation(vocabulary)]
-    return [*wish.prompt, *left[: n - len(wish.prompt)]]
-
-
-def _sessions(about: About, wish: Wish, text: list[int], uncached: Uncached) -> list[Session]:
-    n, first = len(text), len(wish.prompt) or min(N_PROMPT, len(text) - 1)
-    found = [
-        Session(f"prefill of {p}, then single tokens", _chunks(n, p, 1), [text])
-        for p in dict.fromkeys((first, 2, 1))
-        if p < n
-    ]
-    found += [
-        Session(f"prefill of {first}, then {c} at a time", _chunks(n, first, c), [text])
-        for c in (2, 3)
-        if first + c <= n
-    ]
-    halves = max(1, first // 2)
-    if first > 1:
-        chunks = (halves, first - halves, *[1] * (n - first))
-        words = f"prompt in chunks of {halves} and {first - halves}, then single tokens"
-        found.append(Session(words, chunks, [text]))
-    back = text[::-1]
-    found.append(Session("a second text on the same model", _chunks(n, first, 1), [text], [back]))
-    found.append(Session("two texts in one batch", _chunks(n, first, 1), [text, back]))
-    return found
-
-
-def _chunks(n: int, first: int, size: int) -> tuple[int, ...]:
-    """The first call, then calls of one size, the last of what is left."""
-    left = n - first
-    chunks = [first, *[size] * (left // size)]
-    return (*chunks, left % size) if left % size else tuple(chunks)
-
-
 def _outcome(subject: ModelSubject, session: Session, bands: Bands) -> Outcome:
     calls = _calls(subject, session)
-    standings = tuple(bands.standing(call) for call in calls)
+    standings: tuple[Standing, ...] = tuple(bands.standing(call) for call in calls)
     last = calls[-1]
     is_batch = len(session.ids) > 1
-    if last.raised is not None and (is_batch or (last.n > 1 and last.past)):
+    may_refuse = is_batch or (last.n > 1 and last.past > 0)
+    if last.raised is not None and last.raised[0] != NO_ANSWER and may_refuse:
         why = f"{last.raised[0]}: {last.raised[1]}"
         return Outcome(session, calls[:-1], standings[:-1], why)
     return Outcome(session, calls, standings)
@@ -217,7 +150,11 @@ def _calls(subject: ModelSubject, session: Session, *, watch: bool = False) -> t
         )
     except FellError as error:
         past, at = sum(session.chunks[: len(calls)]), len(calls)
-        calls.append(Call(past, session.chunks[at], raised=("no answer", str(error))))
+        calls.append(Call(past, session.chunks[at], raised=(NO_ANSWER, str(error))))
+    except NotDrivableError as error:
+        if len(session.ids) == 1:
+            raise
+        calls.append(Call(0, session.chunks[0], raised=("without a cache", str(error))))
     return tuple(calls)
 
 
@@ -229,19 +166,15 @@ def _findings(
     if not wrong:
         return []
     outcome = wrong[0]
-    found = _of(subject, outcome, bands, vocabulary)
+    plain = outcomes[0] if outcome is not outcomes[0] else None
+    found = _of(subject, outcome, plain, bands, vocabulary)
     others = [one.session.words for one in wrong[1:]]
     right = [one.session.words for one in outcomes if one.standing != "wrong" and one.calls]
     words = f"black box: {_numbers(outcome, bands)}"
     where = f"black box: wrong in {'; '.join([outcome.session.words, *others])}"
     if right:
         where += f"; not in {'; '.join(right)}"
-    return [replace(one, evidence=(*_marked(one), words, where)) for one in found]
-
-
-def _marked(finding: Finding) -> tuple[str, ...]:
-    """The evidence, each with what it rests on."""
-    return tuple(f"{finding.basis}: {words}" for words in finding.evidence)
+    return [replace(one, evidence=(*one.evidence, words, where)) for one in found]
 
 
 def _numbers(outcome: Outcome, bands: Bands) -> str:
@@ -257,17 +190,19 @@ def _numbers(outcome: Outcome, bands: Bands) -> str:
 
 
 def _of(
-    subject: ModelSubject, outcome: Outcome, bands: Bands, vocabulary: int
+    subject: ModelSubject, outcome: Outcome, plain: Outcome | None, bands: Bands, vocabulary: int
 ) -> list[Finding]:
     at = outcome.first_wrong
     assert at is not None  # noqa: S101  (it is a wrong one)
     raised = outcome.calls[at].raised
     if raised is not None:
         words = f"call with {call_words(outcome.calls[at])}: {raised[0]}: {raised[1]}"
-        mechanism = "a cached call fails"
-        return [Finding(mechanism, None, "black box", at, None, (words,))]
+        return [boxed("a cached call fails", at, words)]
     calls = _calls(subject, outcome.session, watch=True)
-    found = diagnose(calls, at, subject.about.key_heads) if len(calls) > at else []
+    also = () if plain is None else _calls(subject, plain.session, watch=True)
+    found = diagnose(calls, at, subject.about.key_heads, also) if len(calls) > at else []
+    if outcome.session.before is not None:
+        return [of_second_text(outcome.calls[at], at, found)]
     if found:
         return found
     if len(outcome.session.ids) > 1:
@@ -275,28 +210,31 @@ def _of(
     probe = subject.probe(
         outcome.session.ids, outcome.session.chunks, at, spare=vocabulary // 2, band=bands.right
     )
-    boxed = from_probes(outcome.calls[at], at, probe)
-    plain = unexplained(calls, at) if len(calls) > at else None
-    if plain is None:
-        return [boxed]
-    return [replace(boxed, evidence=(*boxed.evidence, *plain.evidence))]
+    probed = from_probes(outcome.calls[at], at, probe)
+    looked = unexplained(calls, at) if len(calls) > at else None
+    return [probed] if looked is None else [probed.with_more(looked)]
 
 
 def _of_batch(outcome: Outcome, at: int) -> Finding:
     words = f"call with {call_words(outcome.calls[at])}: alone each text is right, together not"
-    return Finding(
-        "sequences of a batch touch each other", None, "black box", at, None, (words,)
+    return boxed("sequences of a batch touch each other", at, words)
+
+
+def _of_no_cause(uncached: Uncached, bands: Bands) -> Finding:
+    """Of a model that no cache can equal; how it decodes with one is not explained then."""
+    words = (
+        f"forwards of two lengths give one token logits that differ by {uncached.spread:.2g}, "
+        f"wrong above {bands.wrong:.2g}: there is no causal mask, or something hangs on the length"
     )
+    return boxed("without a cache, later tokens change earlier logits", 0, words)
 
 
 def _notes(bands: Bands, uncached: Uncached, outcomes: Sequence[Outcome]) -> list[str]:
     notes = [f"thresholds: {bands.words}"]
-    if uncached.spread > bands.wrong:
+    if uncached.sway <= HARDLY * bands.wrong:
         notes.append(
-            f"without a cache, later tokens change the logits of earlier ones (by up to "
-            f"{uncached.spread:.2g}): the model is not causal, or its positions hang on the length"
+            f"the logits hardly hang on earlier tokens (another one before the last moves them by "
+            f"{uncached.sway:.2g}), so a fault of the cache may not show"
         )
-    notes += [
-        f"not taken: {one.session.words} ({one.refused})" for one in outcomes if one.refused
-    ]
+    notes += [f"not taken: {one.session.words} ({one.refused})" for one in outcomes if one.refused]
     return notes

@@ -5,28 +5,33 @@ from dataclasses import replace
 from typing import Any
 
 from core.contract.model.facts import Call
-from core.contract.model.finding import Finding, call_words, like, seen, spans
+from core.contract.model.finding import Finding, boxed, call_words, seen, spans
 from core.contract.model.positions import position_finding, query_shift_finding
 from core.contract.model.rows import rows_finding
 from core.contract.model.sight import sight_finding
 
 
-def diagnose(calls: Sequence[Call], first_wrong: int, key_heads: int | None) -> list[Finding]:
+def diagnose(
+    calls: Sequence[Call], first_wrong: int, key_heads: int | None, also: Sequence[Call] = ()
+) -> list[Finding]:
     """What was seen to be wrong, in the order in which a call uses it; empty: nothing was.
 
     Args:
         calls: of one text, observed.
         first_wrong: the first call with wrong logits.
         key_heads: heads of keys; None: not known.
+        also: calls of another session, which a rule must fit as well.
     """
     position = position_finding(calls, key_heads) or query_shift_finding(calls)
-    sight = sight_finding(calls)
+    sight = sight_finding(calls, also)
     rows = rows_finding(calls[: first_wrong + 1])
     if sight is not None and rows is not None:
         if rows.preset_like in ("store-double-append", "pos-hole"):
             sight = None  # more rows than tokens: what the mask shows follows
         elif sight.preset_like == "mask-unwritten":
             rows = None
+    if position is not None and rows is not None and rows.preset_like is None:
+        rows = None  # rows at wrong positions are nobody's
     found = [one for one in (position, sight, rows) if one is not None]
     found = [one for one in _without_twins(found) if one.call <= first_wrong or len(found) == 1]
     return [_with_layers(one, calls, first_wrong) for one in found]
@@ -41,14 +46,16 @@ def _without_twins(found: Sequence[Finding]) -> list[Finding]:
             kept.append(one)
         else:
             at = kept.index(twin)
-            kept[at] = replace(twin, evidence=(*twin.evidence, *one.evidence))
+            kept[at] = twin.with_more(one)
     return kept
 
 
 def _with_layers(finding: Finding, calls: Sequence[Call], first_wrong: int) -> Finding:
     """With the first layer whose attention differs from that of the uncached forward."""
     words = first_layer_words(calls[first_wrong])
-    return replace(finding, evidence=(*finding.evidence, words)) if words else finding
+    return (
+        replace(finding, evidence=(*finding.evidence, f"observed: {words}")) if words else finding
+    )
 
 
 def first_layer_words(call: Call) -> str:
@@ -75,6 +82,21 @@ def unexplained(calls: Sequence[Call], first_wrong: int) -> Finding | None:
     return seen("cached logits differ behind attention that is right", first_wrong, None, words)
 
 
+def of_second_text(call: Call, at: int, found: Sequence[Finding]) -> Finding:
+    """A text that is wrong only after another one, with what was seen of it."""
+    words = f"call with {call_words(call)}: right in a new model, wrong after another text"
+    counts_on = any(one.layer is None for one in found)
+    first = boxed(
+        "a second text sees what the first one left in the model",
+        at,
+        words,
+        preset="store-stale-reset" if counts_on else None,
+    )
+    for one in found:
+        first = first.with_more(one)
+    return first
+
+
 def from_probes(call: Call, at: int, probe: Mapping[str, Any]) -> Finding:
     """What the black-box probes of a call speak for."""
     matter, blind = list(probe["matter"]), list(probe["blind"])
@@ -84,28 +106,27 @@ def from_probes(call: Call, at: int, probe: Mapping[str, Any]) -> Finding:
     ]
     if probe["told"]:
         words.append("told the position ids by hand, the cached logits are right")
-        return _boxed("cached calls get other positions than their own", at, words)
+        return boxed("cached calls get other positions than their own", at, *words)
     if blind and blind == matter and 0 not in matter:
         words.append("whether token 0 is seen cannot be told: the logits do not hang on it")
     seen_tokens = [token for token in matter if token not in blind]
     if matter and not seen_tokens:
         words.append("hypothesis: the past is hidden or not read")
-        return _boxed("the call is blind to all earlier tokens", at, words)
+        return boxed("the call is blind to all earlier tokens", at, *words)
     if blind and seen_tokens == [0]:
         words.append("hypothesis: the causal mask is aligned top-left, so that column 0 is seen")
-        return replace(like("mask-top-left", at, None, *words), basis="black box")
+        mechanism = f"the call is blind to tokens {spans(blind)}"
+        return boxed(mechanism, at, *words, preset="mask-top-left")
     if blind:
-        return _boxed(f"the call is blind to tokens {spans(blind)}", at, words)
+        return boxed(f"the call is blind to tokens {spans(blind)}", at, *words)
     words[0] = (
         f"call with {call_words(call)}: changing any earlier token moves the cached logits as well"
     )
     if probe["swapped"]:
-        words.append("swapping two earlier tokens moves the uncached logits and not the cached ones")
+        words.append(
+            "swapping two earlier tokens moves the uncached logits and not the cached ones"
+        )
         words.append("hypothesis: stored rows lost their positions")
-        return _boxed("the order of earlier tokens does not matter", at, words)
+        return boxed("the order of earlier tokens does not matter", at, *words)
     words.append("hypothesis: positions, or numbers of stored rows; no token is hidden")
-    return _boxed("cached logits differ from uncached ones", at, words)
-
-
-def _boxed(mechanism: str, at: int, words: Sequence[str]) -> Finding:
-    return Finding(mechanism, None, "black box", at, None, tuple(words))
+    return boxed("cached logits differ from uncached ones", at, *words)

@@ -43,6 +43,7 @@ class Attention:
         keys, values: [S] whose they are; None: not to be told.
         key_heads, value_heads: [H, S] the same for each head alone; None: not to be told.
         other_layers: [S] the layer whose value a column is, where it is not this one's.
+        is_narrowed: every row read is close to the right one, and not equal to it.
         output_off, queries_off, new_keys_off: whether they differ from the uncached ones; None: not
             to be told.
         queries_turned: whether queries differ in direction and not in length.
@@ -61,6 +62,7 @@ class Attention:
     key_heads: Sequence[Sequence[Whose]] | None
     value_heads: Sequence[Sequence[Whose]] | None
     other_layers: Sequence[int | None]
+    is_narrowed: bool
     output_off: bool | None
     queries_off: bool | None
     new_keys_off: bool | None
@@ -78,7 +80,7 @@ class Call:
         error: largest error of its logits; None: not a finite number, or it gave none.
         token: the token whose logits are furthest off.
         raised: [kind, message]; None: it did not.
-        tables: name -> positions looked up. Only of tables in which positions are looked up.
+        tables: name -> positions of each look-up. Only of tables that positions are looked up in.
         attentions: what was seen; empty: nothing.
     """
 
@@ -87,7 +89,9 @@ class Call:
     error: float | None = None
     token: int | None = None
     raised: Sequence[str] | None = None
-    tables: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
+    tables: Mapping[str, Sequence[Sequence[int]]] = field(
+        default_factory=dict[str, Sequence[Sequence[int]]]
+    )
     attentions: Sequence[Attention] = ()
 
     @property
@@ -116,8 +120,8 @@ def call_of(told: Mapping[str, Any]) -> Call:
 
 
 def _attention(told: Mapping[str, Any]) -> Attention:
-    places = [
-        place if place == "zero" else tuple((t, m) for t, m in place)
+    places: list[Sequence[tuple[int, int]] | Literal["zero"]] = [
+        "zero" if place == "zero" else [(t, m) for t, m in place]
         for place in told.get("key_places", ())
     ]
     return Attention(
@@ -132,6 +136,7 @@ def _attention(told: Mapping[str, Any]) -> Attention:
         key_heads=told["key_heads"],
         value_heads=told["value_heads"],
         other_layers=told["other_layer"],
+        is_narrowed=told["narrowed"],
         output_off=told["output_off"],
         queries_off=told["queries_off"],
         new_keys_off=told["new_keys_off"],

@@ -1,7 +1,7 @@
 """What is found in a model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.contract.model.facts import Call
@@ -20,7 +20,7 @@ class Finding:
         basis: whether the model was seen inside, or only its logits.
         call: number of the call, the prefill being 0.
         layer: where it was seen; None: it belongs to no layer.
-        evidence: sentences with what was found and what must hold.
+        evidence: sentences with what was found and what must hold; each begins with its basis.
     """
 
     mechanism: str
@@ -30,15 +30,29 @@ class Finding:
     layer: int | None
     evidence: tuple[str, ...]
 
+    def with_more(self, other: "Finding") -> "Finding":
+        """With the evidence of another one too."""
+        return replace(self, evidence=(*self.evidence, *other.evidence))
+
+
+def _marked(basis: Basis, evidence: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{basis}: {words}" for words in evidence)
+
 
 def like(preset: str, call: int, layer: int | None, *evidence: str) -> Finding:
     """A finding of a known mechanism, seen inside the model."""
-    return Finding(WORDS[preset].mechanism, preset, "observed", call, layer, evidence)
+    words = _marked("observed", evidence)
+    return Finding(WORDS[preset].mechanism, preset, "observed", call, layer, words)
 
 
 def seen(mechanism: str, call: int, layer: int | None, *evidence: str) -> Finding:
     """A finding of no known mechanism, seen inside the model."""
-    return Finding(mechanism, None, "observed", call, layer, evidence)
+    return Finding(mechanism, None, "observed", call, layer, _marked("observed", evidence))
+
+
+def boxed(mechanism: str, call: int, *evidence: str, preset: str | None = None) -> Finding:
+    """A finding from the logits alone."""
+    return Finding(mechanism, preset, "black box", call, None, _marked("black box", evidence))
 
 
 def call_words(call: Call) -> str:

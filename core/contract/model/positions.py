@@ -49,9 +49,9 @@ def of_queries(calls: Sequence[Call]) -> list[Told]:
 
 def _told(call: Call) -> Told:
     right = right_ids(call)
-    for name, rows in call.tables.items():
-        if len(rows) == call.n:
-            return Told(tuple(rows), f"looked up in {name}")
+    for name, lookups in call.tables.items():
+        if lookups and len(lookups[0]) == call.n:
+            return Told(tuple(lookups[0]), f"looked up in {name}")
     first = next((one for one in call.attentions if one.query_positions), None)
     if first is not None and all(first.query_positions):
         ids = tuple(
@@ -111,13 +111,14 @@ RULES: tuple[tuple[str, Callable[[_Asked], Ids]], ...] = (
 def position_finding(calls: Sequence[Call], key_heads: int | None) -> Finding | None:
     """The first call whose tokens have wrong positions, and the rule that gives all of them."""
     told = of_queries(calls)
-    wrong = [i for i, one in enumerate(told) if one.ids is not None and one.ids != right_ids(calls[i])]
+    wrong = [
+        i for i, one in enumerate(told) if one.ids is not None and one.ids != right_ids(calls[i])
+    ]
     if not wrong:
         return _key_finding(calls, told)
     at = wrong[0]
     evidence = _words(calls[at], told[at])
-    later = [i for i in wrong[1:3]]
-    evidence += "".join(f"; then {_ids(told[i].ids)}" for i in later)
+    evidence += "".join(f"; then {_ids(told[i].ids)}" for i in wrong[1:3])
     name = _rule(calls, told, key_heads)
     if name is None:
         return seen("tokens get other positions than their own", at, None, evidence)
@@ -197,8 +198,29 @@ def _off_keys(
     return (past_off, own_off, words) if words else None
 
 
+def _later_lookups(calls: Sequence[Call]) -> Finding | None:
+    """The first look-up of a call is right, and a later one, for a later layer, is not."""
+    for at, call in enumerate(calls):
+        for name, lookups in call.tables.items():
+            n_first = max(1, len(lookups) // max(1, len(call.attentions)))
+            if any(list(ids) != list(lookups[0]) for ids in lookups[:n_first]):
+                continue  # queries and keys of one layer differ
+            for which, ids in enumerate(lookups):
+                if len(ids) == call.n and tuple(ids) != tuple(lookups[0]):
+                    words = (
+                        f"call with {call_words(call)}: look-up {which} in {name} has position ids "
+                        f"{_ids(tuple(ids))}, look-up 0 had {_ids(tuple(lookups[0]))}"
+                    )
+                    layer = which // n_first if call.attentions else None
+                    return like("pos-layer-counter", at, layer, words)
+    return None
+
+
 def _later_layers(calls: Sequence[Call]) -> Finding | None:
     """Layer 0 is right, and later layers turn queries, or queries and keys, otherwise."""
+    found = _later_lookups(calls)
+    if found is not None:
+        return found
     for at, call in enumerate(calls):
         for before, one in zip(call.attentions, call.attentions[1:], strict=False):
             if before.output_off is not False or before.queries_off or not one.queries_turned:

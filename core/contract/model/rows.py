@@ -101,7 +101,9 @@ def _hole(read: Read) -> bool:
 
 def _newest_left(read: Read) -> bool:
     held = [token for token in read.tokens if isinstance(token, int)]
-    return read.is_window and held[: len(held) - read.call.n] == list(range(len(held) - read.call.n))
+    return read.is_window and held[: len(held) - read.call.n] == list(
+        range(len(held) - read.call.n)
+    )
 
 
 def _all_kept(read: Read) -> bool:
@@ -124,13 +126,6 @@ def _scrambled(read: Read) -> bool:
     ]
     whole = [bool(head) and all(head) for head in kept]
     return any(whole) and not all(whole)
-
-
-def _turned(read: Read) -> bool:
-    tokens = read.tokens
-    if None in tokens or "zero" in tokens or sorted(map(str, tokens)) == list(map(str, tokens)):
-        return False
-    return read.is_window and set(tokens) == set(read.right)
 
 
 def _before_attend(read: Read) -> bool:
@@ -208,8 +203,14 @@ def _is_mismatched(read: Read) -> bool:
 
 
 def _named(read: Read) -> Finding:
-    words = _words(read)
     layer = read.one.layer
+    if read.one.is_narrowed:
+        words = (
+            f"call with {call_words(read.call)}, layer {layer}: every row read is within 3 % of "
+            "the right one, and none is another token's"
+        )
+        return seen("rows are kept with fewer digits than they have", read.at, layer, words)
+    words = _words(read)
     for name, test in TESTS:
         if test(read):
             return like(name, read.at, layer, words)
@@ -227,9 +228,11 @@ def _words(read: Read) -> str:
     names = read.tokens
     zero = [column for column, name in enumerate(names) if name == "zero"]
     other = [column for column, name in enumerate(names) if name is None]
-    parts = [f"{read.n} rows read, of {_list(names)}"]
-    right = read.right
-    parts.append(f"must be {spans(right)}")
+    parts = [f"{read.n} {'row' if read.n == 1 else 'rows'} read, of {_list(names)}"]
+    held = {name for name in names if isinstance(name, int)}
+    query = next((i for i, e in enumerate(read.one.expected) if set(e) - held), read.call.n - 1)
+    right = list(read.one.expected[query])
+    parts.append(f"must be {spans(right)} for the query at token {read.call.past + query}")
     if zero:
         visible = set(read.one.visible[-1])
         weight = sum(read.one.weights[-1][column] for column in zero if column in visible)
@@ -237,12 +240,12 @@ def _words(read: Read) -> str:
     if other:
         layers = sorted({x for x in read.one.other_layers if x is not None})
         if layers:
-            parts.append(f"rows {spans(other)} hold values of layer {spans(layers)}")
+            parts.append(f"rows that hold values of layer {spans(layers)}: {spans(other)}")
         else:
-            parts.append(f"rows {spans(other)} hold numbers of no token")
+            parts.append(f"rows that hold numbers of no token: {spans(other)}")
     keys = _split_words(read)
-    return (
-        f"call with {call_words(read.call)}, layer {read.one.layer}: " + "; ".join([*parts, *keys])
+    return f"call with {call_words(read.call)}, layer {read.one.layer}: " + "; ".join(
+        [*parts, *keys]
     )
 
 

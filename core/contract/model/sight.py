@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from core.contract.model.facts import Attention, Call
+from core.contract.model.facts import Attention, Call, Whose
 from core.contract.model.finding import Finding, call_words, like, seen, spans
 
 Columns = tuple[int, ...]
@@ -15,14 +15,15 @@ def tokens_of(one: Attention) -> list[int | None]:
     """
     found: list[int | None] = []
     for column in range(one.n_columns):
-        whose = [
+        whose: list[Whose] = [
             rows[column] for rows in (one.values, one.keys) if rows is not None and rows[column]
         ]
         places = one.key_places[column] if one.key_places else ()
-        if whose and whose[0] == "zero":
+        first: Whose = whose[0] if whose else ()
+        if isinstance(first, str):
             found.append(None)
-        elif whose:
-            found.append(column if column in whose[0] else int(whose[0][0]))
+        elif first:
+            found.append(column if column in first else first[0])
         elif places and places != "zero":
             found.append(next((t for t, _ in places if t == column), places[0][0]))
         else:
@@ -74,15 +75,18 @@ RULES: tuple[tuple[str, Rule], ...] = (
 )
 
 
-def sight_finding(calls: Sequence[Call]) -> Finding | None:
-    """The first call and layer in which a query sees other columns than it must."""
+def sight_finding(calls: Sequence[Call], also: Sequence[Call]) -> Finding | None:
+    """The first call and layer in which a query sees other columns than it must.
+
+    A rule explains it that fits all these calls, and those of another session, `also`.
+    """
     for at, call in enumerate(calls):
         for one in call.attentions:
             if not _is_judged(one, call):
                 continue
             for query in reversed(range(call.n)):
                 if tuple(one.visible[query]) != right_columns(one, call, query):
-                    return _named(calls, at, one, query)
+                    return _named(calls, also, at, one, query)
     return None
 
 
@@ -94,13 +98,15 @@ def _is_judged(one: Attention, call: Call) -> bool:
     return all(set(expected) <= set(tokens) for expected in one.expected)
 
 
-def _named(calls: Sequence[Call], at: int, one: Attention, query: int) -> Finding:
+def _named(
+    calls: Sequence[Call], also: Sequence[Call], at: int, one: Attention, query: int
+) -> Finding:
     call = calls[at]
     words = _words(call, one, query)
     flag = _flag_words(call, one)
     evidence = (words, flag) if flag else (words,)
     for name, rule in RULES:
-        if _fits(calls, one.layer, rule):
+        if _fits([*calls, *also], one.layer, rule):
             return like(name, at, one.layer, *evidence)
     name = _window(calls, one.layer)
     if name is not None:
@@ -127,13 +133,15 @@ def _window(calls: Sequence[Call], layer: int) -> str | None:
         for one in call.attentions
         if one.layer == layer
         for query in range(call.n)
-        if len(one.expected[query]) < call.past + query + 1 or len(one.visible[query]) <= call.past + query
+        if len(one.expected[query]) < call.past + query + 1
+        or len(one.visible[query]) <= call.past + query
     }
-    names = {(1,): "evict-off-by-one", (-1,): "evict-one-short"}
-    found = tuple(sorted(excess - {0}))
-    if found in names:
-        return names[found]
-    return "evict-never" if found and found[0] > 0 else None
+    found = excess - {0}
+    if found == {1}:
+        return "evict-off-by-one"
+    if found == {-1}:
+        return "evict-one-short"
+    return "evict-never" if found and min(found) > 0 else None
 
 
 def _words(call: Call, one: Attention, query: int) -> str:

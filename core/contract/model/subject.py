@@ -21,7 +21,8 @@ from core.contract.model.facts import About, Call, about_of, call_of
 from core.contract.subject import NotDrivableError
 
 START = Path(__file__).with_name("child") / "start.py"
-N_LAST_BYTES = 400
+LOAD_LIMIT_S = 300.0
+N_LAST_BYTES, N_LAST_SHOWN = 400, 120
 Ids = Sequence[Sequence[int]]
 
 
@@ -37,11 +38,13 @@ class Source:
         path: the file.
         name: what the file calls the function that makes it (or the module itself).
         adapter: a file with an adapter; None: the model is recognised.
+        is_widened: whether its weights are to be turned to float32.
     """
 
     path: Path
     name: str
     adapter: Path | None = None
+    is_widened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,15 @@ class Uncached:
     Attributes:
         largest: largest absolute logit.
         spread: largest difference between the same logits from forwards of different lengths.
-        vocabulary: logits a token has.
+        unrest: largest difference between two forwards over the same text.
+        sway: how far the last logits move when the token before the last is another one.
         logits: [B, N, V]; None: not asked for.
     """
 
     largest: float
     spread: float
-    vocabulary: int
+    unrest: float
+    sway: float
     logits: FloatArray | None
 
 
@@ -74,11 +79,15 @@ class ModelSubject:
         Raises:
             NotDrivableError: that fails, or the model cannot be driven.
         """
-        self._source, self._limit_s = source, limit_s
+        self.source, self._limit_s = source, limit_s
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._printed: deque[int] = deque(maxlen=N_LAST_BYTES)
-        self.about = self._start()
+        try:
+            self.about = self._start()
+        except NotDrivableError:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -103,6 +112,15 @@ class ModelSubject:
                 if stream is not None:
                     stream.close()
 
+    def turn_to(self, source: Source) -> None:
+        """Make another model in the same process.
+
+        Raises:
+            NotDrivableError: as for the first one.
+        """
+        self.source = source
+        self.about = self._load()
+
     def uncached(self, ids: Ids, *, with_numbers: bool = False) -> Uncached:
         """Its forward without a cache, on texts of equal length.
 
@@ -114,7 +132,7 @@ class ModelSubject:
         if with_numbers:
             flat = np.frombuffer(base64.b64decode(told["logits"]), np.float64)
             logits = flat.reshape(told["shape"])
-        return Uncached(told["largest"], told["spread"], told["vocabulary"], logits)
+        return Uncached(told["largest"], told["spread"], told["unrest"], told["sway"], logits)
 
     def decode(
         self, ids: Ids, chunks: Sequence[int], *, watch: bool = False, before: Ids | None = None
@@ -146,6 +164,7 @@ class ModelSubject:
     def _start(self) -> About:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
         self._lines = queue.SimpleQueue()
+        self._printed.clear()
         process = subprocess.Popen(  # noqa: S603  (our own file; what it loads was asked for)
             [sys.executable, "-P", str(START)],
             stdin=subprocess.PIPE,
@@ -156,17 +175,21 @@ class ModelSubject:
         self._process = process
         threading.Thread(target=_collect, args=(process, self._lines), daemon=True).start()
         threading.Thread(target=_listen, args=(process, self._printed), daemon=True).start()
-        source = self._source
-        adapter = None if source.adapter is None else str(source.adapter)
-        ask = {"do": "load", "path": str(source.path), "name": source.name, "adapter": adapter}
-        return about_of(self._end(ask))
+        return self._load()
 
-    def _end(self, ask: dict[str, Any]) -> dict[str, Any]:
+    def _load(self) -> About:
+        source = self.source
+        adapter = None if source.adapter is None else str(source.adapter)
+        ask: dict[str, Any] = {"do": "load", "path": str(source.path), "name": source.name}
+        ask |= {"adapter": adapter, "widened": source.is_widened}
+        return about_of(self._end(ask, max(LOAD_LIMIT_S, self._limit_s)))
+
+    def _end(self, ask: dict[str, Any], limit_s: float | None = None) -> dict[str, Any]:
         """What is told in the end."""
-        *_, last = self._told(ask)
+        *_, last = self._told(ask, limit_s)
         return last["done"]
 
-    def _told(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _told(self, ask: dict[str, Any], limit_s: float | None = None) -> Iterator[dict[str, Any]]:
         """Each thing told, until the end."""
         if self._process is None:
             self._start()
@@ -178,27 +201,26 @@ class ModelSubject:
         except BrokenPipeError:
             pass  # the next line says that it ended
         while True:
-            told = self._next()
+            told = self._next(self._limit_s if limit_s is None else limit_s)
             if "cannot" in told:
-                self.close()
                 raise NotDrivableError(str(told["cannot"]))
             yield told
             if "done" in told:
                 return
 
-    def _next(self) -> dict[str, Any]:
-        name = f"{self._source.path.name}:{self._source.name}"
+    def _next(self, limit_s: float) -> dict[str, Any]:
+        name = f"{self.source.path.name}:{self.source.name}"
         try:
-            told = self._lines.get(timeout=self._limit_s)
+            told = self._lines.get(timeout=limit_s)
         except queue.Empty:
             self.close()
-            raise FellError(f"{name} gave no answer within {self._limit_s:g} s") from None
+            raise FellError(f"{name} gave no answer within {limit_s:g} s") from None
         if told is None:
             status = None if self._process is None else self._process.wait()
             self.close()
             lines = bytes(self._printed).decode(errors="replace").split("\n")
             last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-            why = f": {last}" if last else ""
+            why = f": {last[-N_LAST_SHOWN:]}" if last else ""
             raise FellError(f"{name} ended the interpreter (status {status}){why}")
         return told
 

@@ -48,6 +48,6 @@ def bands_of(about: About, uncached: Uncached) -> Bands:
     wrong = max(right, WRONG_FACTOR[dtype] * unit, SPREAD_FACTOR * spread)
     words = (
         f"right up to {right:.2g}, wrong above {wrong:.2g} ({dtype}; largest logit "
-        f"{uncached.largest:.3g}; the uncached forward differs from itself by {uncached.spread:.2g})"
+        f"{uncached.largest:.3g}; forwards of two lengths differ by {uncached.spread:.2g})"
     )
     return Bands(right, wrong, words)

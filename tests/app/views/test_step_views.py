@@ -321,7 +321,9 @@ def test_one_wrong_step_among_two_thousand_is_seen_and_clicked(
     widget.show_readout(long_spread(2000, (1234,)))
     canvas = canvas_of(widget)
     ruler = StepRuler.of(LIGHT, 1100, 2000)
-    row_px = (canvas.height() - 5 - canvas.line_px) // len(spread_readout(view_of(PLAIN, 0)).stages)
+    n_stages = len(spread_readout(view_of(PLAIN, 0)).stages)
+    line_px = getattr(canvas, "line_px")  # noqa: B009  (of the canvas of Spread)
+    row_px = (canvas.height() - 5 - line_px) // n_stages
     at = QPoint(int(ruler.middle(1234)), 3 + 3 * row_px + row_px // 2)
     strip = canvas.grab().toImage().copy(at.x() - 1, at.y(), 3, 1)
     assert LIGHT.alarm.rgb() in colours(strip)

@@ -135,12 +135,14 @@ def test_a_class_that_hangs_does_so_for_one_reason(tmp_path):
 
 
 def test_a_class_that_hangs_too_often_is_asked_no_more_and_what_was_found_is_kept(tmp_path):
-    with Subject(Source(hanging(tmp_path), "KVCache"), limit_s=1.0, patience_s=1.5) as subject:
+    with Subject(Source(hanging(tmp_path), "KVCache"), limit_s=1.0, patience_s=2.0) as subject:
         plan = plan_for(subject, frozenset())
         verdicts = {verdict.rule: verdict for verdict in check(subject, plan)}
     assert verdicts[3].state == "pass"
-    assert verdicts[9].state == "skipped"
-    assert verdicts[9].why == "it hung or ended too often to be asked any more"
+    assert (verdicts[9].state, verdicts[10].state, verdicts[27].state) == (
+        "fail", "skipped", "skipped"
+    )  # fmt: skip
+    assert verdicts[10].why == "it hung or ended too often to be asked any more"
     assert set(verdicts) == set(range(1, 41))
 
 

@@ -18,8 +18,9 @@ class Right:
         logits: [B, N, V], each token's from a forward over the text up to it.
         spread: largest difference between those and one forward over the whole text; 0 where that
             gives the last token's logits only.
-        spread_at: the first token that differs by more than rounding could; None: none.
         largest: largest finite absolute logit.
+        unrest: largest difference between two forwards over the same text.
+        sway: how far the last logits move when the token before the last is another one.
     """
 
     def __init__(self, subject: Subject, ids: Any) -> None:
@@ -34,6 +35,10 @@ class Right:
             else None
         )
         self.spread = 0.0 if gaps is None else float(gaps.max())
+        self.unrest = _largest(whole, subject.uncached(ids)[0])
+        other = ids.clone()
+        other[:, -2] = ids[:, 0]
+        self.sway = _largest(whole[:, -1], subject.uncached(other)[0][:, -1])
         finite = self.logits[self.logits.isfinite()].abs()
         self.largest = float(finite.max()) if len(finite) else 0.0
 
@@ -54,3 +59,8 @@ class Right:
         largest = float(by_token[token])
         is_finite = bool(gap.isfinite().all())
         return {"error": largest if is_finite else None, "token": first + token}
+
+
+def _largest(a: Any, b: Any) -> float:
+    """The largest difference that is a number."""
+    return float((a - b).abs().nan_to_num(0.0).max())

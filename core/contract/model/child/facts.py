@@ -9,12 +9,16 @@ some position.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from .subject import Call, Subject
 from .watch import Attention, Seen
+
+CLOSE = 0.03
+"""Of the largest number: 8 bits are off by less, another token's row by much more."""
 
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 2e-4, torch.float16: 2e-2, torch.bfloat16: 6e-2}
 
@@ -41,7 +45,8 @@ class Known:
         seen = call.seen
         if seen is None:
             return {"tables": {}, "attentions": []}
-        attentions = [one for one in seen.attentions if one.visible.shape[0] == call.n]
+        unfolded = [_unfolded(one, call.n, self.attentions) for one in seen.attentions]
+        attentions = [one for one in unfolded if one.visible.shape[0] == call.n]
         fits = len(attentions) == len(self.attentions)
         return {
             "tables": self._tables(seen),
@@ -50,15 +55,20 @@ class Known:
             ],
         }
 
-    def _tables(self, seen: Seen) -> dict[str, list[int]]:
-        """Positions by name of the table: rows less the row of position 0."""
+    def _tables(self, seen: Seen) -> dict[str, list[list[int]]]:
+        """Positions of each look-up, by name of the table: rows less the row of position 0."""
         return {
-            name: [row - first for row in seen.tables[name][-1]] if seen.tables.get(name) else []
+            name: [[row - first for row in rows] for rows in seen.tables.get(name, [])]
             for name, first in self.tables.items()
         }
 
     def _attention(self, at: int, one: Attention, call: Call) -> dict[str, Any]:
         known = self.attentions[at]
+        one = replace(
+            one,
+            keys=_with_heads_of(one.keys, known.keys),
+            values=_with_heads_of(one.values, known.values),
+        )
         n, past = call.n, call.past
         rows = slice(past, past + n)
         layer = at if one.layer is None else one.layer
@@ -74,6 +84,7 @@ class Known:
             "key_heads": by_head(one.keys, known.keys),
             "value_heads": by_head(one.values, known.values),
             "other_layer": self._of_other_layer(at, one),
+            "narrowed": _is_narrowed(one, known),
             "output_off": is_off(one.output, known.output, rows),
             "queries_off": is_off(one.queries, known.queries, rows),
             "new_keys_off": _new_off(one.keys, known.keys, rows),
@@ -101,14 +112,14 @@ class Known:
     def _query_positions(self, one: Attention, call: Call) -> list[Any]:
         """For each new token: positions at which its query would be this one."""
         known = self._repeated
-        if one.queries is None or known.queries is None:
+        if known is None or one.queries is None:
             return []
         return [_matches(one.queries[:, i], known.queries[call.past + i]) for i in range(call.n)]
 
     def _key_places(self, one: Attention) -> list[Any]:
         """For each column: [token, position] pairs whose key this is; "zero": all zeros."""
         known = self._repeated
-        if one.keys is None or known.keys is None:
+        if known is None or one.keys is None:
             return []
         places: list[Any] = []
         for column in range(one.keys.shape[1]):
@@ -120,6 +131,45 @@ class Known:
                 [[t, m] for t in range(len(known.keys)) for m in _matches(row, known.keys[t])]
             )
         return places
+
+
+def _unfolded(one: Attention, n: int, known: list[Attention]) -> Attention:
+    """Heads that share keys, back from the axis of tokens, where some libraries lay them."""
+    n_rows = one.visible.shape[0]
+    queries = next((right.queries for right in known if right.queries is not None), None)
+    if n_rows == n or n_rows % n or queries is None or one.queries is None:
+        return one
+    n_groups = n_rows // n
+    if len(one.queries) * n_groups != len(queries):
+        return one
+
+    def apart(rows: Any) -> Any:
+        return None if rows is None else rows.reshape(len(queries), n, rows.shape[-1])
+
+    columns = one.visible.shape[1]
+    return replace(
+        one,
+        queries=apart(one.queries),
+        output=apart(one.output),
+        visible=one.visible.reshape(n_groups, n, columns).any(0),
+        weights=one.weights.reshape(n_groups, n, columns).mean(0),
+    )
+
+
+def _with_heads_of(rows: Any, known: Any) -> Any:
+    """Keys or values, with as many heads as the known ones: shared heads repeated, or once each.
+
+    None: the two cannot be laid side by side.
+    """
+    if rows is None or known is None or len(rows) == len(known):
+        return rows
+    if len(known) % len(rows) == 0:
+        return rows.repeat_interleave(len(known) // len(rows), 0)
+    if len(rows) % len(known):
+        return None
+    n_each = len(rows) // len(known)
+    once = rows[::n_each]
+    return once if bool((once.repeat_interleave(n_each, 0) == rows).all()) else None
 
 
 class Repeated:
@@ -148,9 +198,9 @@ def _repeated(subject: Subject, ids: Any, n_positions: int) -> Repeated | None:
 def _positions(seen: Seen, n: int, ids: list[int]) -> dict[str, int]:
     """name -> row of position 0, of the tables in which each token looks up the next row."""
     return {
-        name: rows[-1][0]
+        name: rows[0][0]
         for name, rows in seen.tables.items()
-        if rows[-1] == list(range(rows[-1][0], rows[-1][0] + n)) and rows[-1] != ids
+        if all(one == list(range(rows[0][0], rows[0][0] + n)) != ids for one in rows)
     }
 
 
@@ -187,6 +237,20 @@ def is_off(mine: Any, known: Any, rows: slice) -> bool | None:
         return None
     tolerance = TOLERANCE.get(known.dtype, 1e-3) * float(known.abs().max())
     return not bool(((mine - right).abs() <= tolerance).all())
+
+
+def _is_narrowed(one: Attention, known: Attention) -> bool:
+    """Whether every row read is close to the right one, and not equal to it."""
+    pairs = ((one.keys, known.keys), (one.values, known.values))
+    if any(mine is None or right is None or len(mine) != len(right) for mine, right in pairs):
+        return False
+    n = min(one.keys.shape[1], known.keys.shape[1])
+    gaps = [
+        float((mine[:, :n] - right[:, :n]).abs().max() / right.abs().max()) for mine, right in pairs
+    ]
+    return max(gaps) <= CLOSE and any(
+        gap > TOLERANCE.get(right.dtype, 1e-3) for gap, (_, right) in zip(gaps, pairs, strict=True)
+    )
 
 
 def _new_off(keys: Any, known: Any, rows: slice) -> bool | None:

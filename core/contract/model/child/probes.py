@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from .subject import Subject
+from .surfaces import Recognised
 
 
 def blind_tokens(
@@ -73,14 +74,14 @@ def told_positions(
     subject: Subject, ids: Any, chunks: Sequence[int], right: Any, call: int, band: float
 ) -> bool | None:
     """Whether the error goes when the model is told the positions; None: it takes none."""
-    parameters = getattr(subject.adapter, "_parameters", {})
-    if "position_ids" not in parameters or getattr(subject.adapter, "place", None) is not None:
+    adapter = subject.adapter
+    if not isinstance(adapter, Recognised) or not adapter.may_be_told_positions:
         return None
-    subject.adapter.place, subject.adapter.place_is_number = "position_ids", False
+    adapter.place, adapter.place_is_number = "position_ids", False
     try:
         calls = list(subject.decode(ids, tuple(chunks[: call + 1])))
     finally:
-        subject.adapter.place = None
+        adapter.place = None
     if calls[-1].logits is None or len(calls) <= call:
         return None
     end = sum(chunks[: call + 1])

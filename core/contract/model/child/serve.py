@@ -15,7 +15,7 @@ import torch
 from .errors import Right
 from .facts import Known
 from .probes import blind_tokens, told_positions
-from .subject import Subject
+from .subject import Call, Subject
 
 NotDrivableError = importlib.import_module("kvscope_child.constructor").NotDrivableError
 
@@ -48,7 +48,7 @@ class Server:
             yield {"cannot": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
 
     def _load(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        self._subject = Subject(ask["path"], ask["name"], ask["adapter"])
+        self._subject = Subject(ask["path"], ask["name"], ask["adapter"], widened=ask["widened"])
         self._right = {}
         subject = self._subject
         parameter = next(iter(subject.model.parameters()), None)
@@ -68,7 +68,7 @@ class Server:
         """The uncached forward of texts; with "numbers", its logits too."""
         right = self._of(ask["ids"])
         told: dict[str, Any] = {"largest": right.largest, "spread": right.spread}
-        told["vocabulary"] = right.logits.shape[-1]
+        told |= {"unrest": right.unrest, "sway": right.sway}
         if ask["numbers"]:
             told["shape"] = list(right.logits.shape)
             told["logits"] = base64.b64encode(right.logits.numpy().tobytes()).decode()
@@ -78,14 +78,14 @@ class Server:
         """Each call with its error; with "watch", what was seen of it."""
         ids = torch.tensor(ask["ids"])
         right = self._of(ask["ids"])
-        known = Known(self._ready, ids) if ask["watch"] else None
+        known = _known(self._ready, ids) if ask["watch"] else None
         before = None if ask["before"] is None else torch.tensor(ask["before"])
         for call in self._ready.decode(ids, ask["chunks"], watch=ask["watch"], before=before):
             told: dict[str, Any] = {"past": call.past, "n": call.n, "raised": call.raised}
             if call.raised is None:
                 told.update(right.error(call))
             if known is not None:
-                told["seen"] = known.told(call)
+                told["seen"] = _seen(known, call)
             yield told
         yield {"done": {}}
 
@@ -108,6 +108,21 @@ class Server:
         if name not in self._right:
             self._right[name] = Right(self._ready, torch.tensor(ids))
         return self._right[name]
+
+
+def _known(subject: Subject, ids: Any) -> Known | None:
+    """None: the forward cannot be observed, and is left to the probes."""
+    try:
+        return Known(subject, ids)
+    except Exception:  # noqa: BLE001  (code of every kind is looked at; its logits are judged anyhow)
+        return None
+
+
+def _seen(known: Known, call: Call) -> dict[str, Any]:
+    try:
+        return known.told(call)
+    except Exception:  # noqa: BLE001  (what cannot be told was not seen)
+        return {"tables": {}, "attentions": []}
 
 
 def _key_heads(model: Any) -> int | None:

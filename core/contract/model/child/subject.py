@@ -44,13 +44,15 @@ class Call:
 class Subject:
     """A model and how it is called."""
 
-    def __init__(self, path: str, name: str, adapter: str | None) -> None:
+    def __init__(self, path: str, name: str, adapter: str | None, *, widened: bool) -> None:
         """Make the model, and find out how it is called.
 
         Raises:
             NotDrivableError: one of the two cannot be done.
         """
         self.model = made(path, name)
+        if widened:
+            self.model.float()
         self.adapter = Recognised(self.model) if adapter is None else _adapter(adapter)
         self.device = next((p.device for p in self.model.parameters()), torch.device("cpu"))
         self.context = context_of(self.model)
@@ -124,6 +126,7 @@ class Subject:
 
     def _settle(self, adapter: Recognised) -> None:
         """Try a first call; a place in the text may be wanted as a number or as a tensor."""
+        why = ""
         for is_number in (adapter.place_is_number, not adapter.place_is_number):
             adapter.place_is_number = is_number
             try:
@@ -163,7 +166,7 @@ def _adapter(path: str) -> ModelAdapter:
     shared = types.ModuleType("kvscope_check")
     shared.ModelAdapter = ModelAdapter  # type: ignore[attr-defined]  (made for the user's import)
     sys.modules["kvscope_check"] = shared
-    module = _recognise._module(path, "the_adapter")  # noqa: SLF001  (of the package beside)
+    module = _recognise._module(path, "the_adapter")
     found = [
         thing
         for thing in vars(module).values()

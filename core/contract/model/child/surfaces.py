@@ -47,6 +47,11 @@ class Recognised(ModelAdapter):
             )
         self._makes = self.past is not None and self._is_needed(self.past)
 
+    @property
+    def may_be_told_positions(self) -> bool:
+        """Whether it takes position ids, and is not given any."""
+        return "position_ids" in self._parameters and self.place is None
+
     def words(self) -> str:
         """How the model is called, for the report."""
         parts = ["ids", *(f"{name}=…" for name in (self.past, self.place) if name is not None)]
@@ -60,6 +65,9 @@ class Recognised(ModelAdapter):
         """
         self._setup(model, 1)
         if self.past is None or self._makes:
+            return
+        if any(callable(getattr(model, name, None)) for name in names.MAKERS):
+            self._makes = True
             return
         logits, past = split(self._call(model, _two(model), None, 0, cached=True))
         del logits
@@ -123,20 +131,26 @@ def made_cache(model: Any, past: str | None, n_sequences: int) -> Any:
             maker = getattr(owner, name, None)
             if callable(maker):
                 return Constructor(maker, {}).make(sizes)
-    classes = [
-        thing
-        for name, thing in vars(module).items()
-        if isinstance(thing, type) and "cache" in name.lower() and thing.__module__ == module.__name__
-    ] if module is not None else []  # fmt: skip
+    classes = [] if module is None else _cache_classes(module)
     if len(classes) == 1:
         return Constructor(classes[0], {}).make(sizes)
-    if past == "past_key_values" and "transformers" in sys.modules:
+    if past in ("past_key_values", "cache") and "transformers" in sys.modules:
         return sys.modules["transformers"].DynamicCache()
     found = ", ".join(cls.__name__ for cls in classes) or "no class named …Cache"
     raise NotDrivableError(
-        f"{type(model).__name__}.forward gives back nothing to be passed on as {past}, and its file "
-        f"has {found} and no make_cache(); give --adapter"
+        f"{type(model).__name__}.forward gives back nothing to be passed on as {past}, and its "
+        f"file has {found} and no make_cache(); give --adapter"
     )
+
+
+def _cache_classes(module: Any) -> list[Any]:
+    return [
+        thing
+        for name, thing in vars(module).items()
+        if isinstance(thing, type)
+        and "cache" in name.lower()
+        and thing.__module__ == module.__name__
+    ]
 
 
 def split(output: Any) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ was made. Code that was compiled, or that runs in C++ of its own, shows nothing 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,8 @@ HIDDEN_BELOW = -1000.0
 
 PRODUCTS = ("matmul", "__matmul__", "__rmatmul__", "bmm", "baddbmm", "einsum")
 N_KEPT = 4
+UNSEEN = (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError)
+"""What comes of looking at a call in a form that is not known; it was not seen, then."""
 
 
 @dataclass
@@ -95,10 +98,8 @@ class Watch(TorchFunctionMode):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         name = getattr(func, "__name__", "")
-        try:
+        with suppress(*UNSEEN):
             self._look(name, args, kwargs, result)
-        except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError):
-            pass  # a call in a form that is not known is one that was not seen
         return result
 
     def _enters(self, module: Any, inputs: Any) -> None:
@@ -126,7 +127,7 @@ class Watch(TorchFunctionMode):
         elif name == "scaled_dot_product_attention":
             self._attended(args, kwargs, result)
         elif name == "embedding":
-            self._looked_up(_first_of(kwargs, "weight", args, 1), None, args[0], (args[0],))
+            self._looked_up(_first_of(kwargs, "weight", args, 1), args[0])
         elif name in ("__getitem__", "index_select", "narrow") and id(args[0]) in self._tables:
             self._indexed(name, args)
         elif name == "cos" and args[0].ndim >= 2:
@@ -172,9 +173,8 @@ class Watch(TorchFunctionMode):
         self.seen.attentions.append(Attention(self._layer, **call))
         self._waiting = None
 
-    def _looked_up(self, table: Any, name: str | None, ids: Any, where: Any) -> None:
-        del where
-        name = name or self._tables.get(id(table))
+    def _looked_up(self, table: Any, ids: Any) -> None:
+        name = self._tables.get(id(table))
         if name is not None:
             rows = ids[0] if ids.ndim > 1 else ids.reshape(-1)
             self.seen.tables.setdefault(name, []).append(rows.reshape(-1).tolist())
@@ -214,7 +214,7 @@ def _tables(model: Any) -> dict[int, str]:
     found: dict[int, str] = {}
     for path, module in model.named_modules():
         dot = f"{path}." if path else ""
-        held = {**module._parameters, **module._buffers, **vars(module)}  # noqa: SLF001
+        held = {**module._parameters, **module._buffers, **vars(module)}
         for name, tensor in held.items():
             if isinstance(tensor, torch.Tensor) and tensor.ndim >= 2:
                 found[id(tensor)] = f"{dot}{name}"

@@ -1,0 +1,137 @@
+"""`kvscope check --kind model`: does somebody's model decode with a cache as it does without?"""
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from app.cli_progress import Counter
+from core.contract.model.check import Outcome, Report, check_model_of
+from core.contract.model.finding import Finding
+from core.contract.model.reference import reference_finding, reference_logits
+from core.contract.model.report import NOT_COVERED, as_json
+from core.contract.model.sessions import Wish
+from core.contract.model.subject import ModelSubject, Source
+from core.contract.subject import NotDrivableError
+from core.errors import ModelError
+
+DONE, CHECK_FAILED = 0, 1
+N_SESSIONS = 8
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `kvscope check` that are about a model."""
+    add = parser.add_argument
+    add("--vocab", type=int, metavar="N", help="token ids that a model knows")
+    add(
+        "--prompt-ids",
+        type=token_ids,
+        default=(),
+        metavar="1,2,3",
+        help="the prompt of a model (default: 5 random tokens)",
+    )
+    add("--steps", type=int, default=8, metavar="N", help="tokens that a model decodes (8)")
+    add(
+        "--reference",
+        type=Path,
+        metavar="FOLDER",
+        help="a checkpoint that a model must equal without a cache",
+    )
+
+
+def token_ids(text: str) -> tuple[int, ...]:
+    """Token ids, separated by commas."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of token ids; write 1,2,3")
+    return tuple(int(part) for part in parts)
+
+
+def check_model(arguments: argparse.Namespace) -> int:
+    """Drive a model and say what is wrong with its cache; the exit status.
+
+    Raises:
+        CoreError: the model cannot be driven, or the checkpoint not be read.
+    """
+    source, wish = _source(arguments), _wish(arguments)
+    reference: Path | None = arguments.reference
+    if reference is not None and not reference.is_dir():
+        raise ModelError(f"--reference {reference}: there is no such folder")
+    counter = Counter("way of reading", N_SESSIONS)
+    with ModelSubject(source) as subject:
+        report = check_model_of(subject, wish, at=counter.next)
+    counter.done()
+    if reference is not None:
+        report = _compared(report, reference)
+    if arguments.json:
+        told = as_json(report, has_reference=reference is not None)
+        sys.stdout.write(f"{json.dumps(told, allow_nan=False)}\n")
+    else:
+        _tell(source.name, report, has_reference=reference is not None)
+    return CHECK_FAILED if report.findings else DONE
+
+
+def _source(arguments: argparse.Namespace) -> Source:
+    file, colon, name = str(arguments.target).rpartition(":")
+    if not colon or not name.isidentifier():
+        raise NotDrivableError(f"{arguments.target!r} names no model: write FILE.py:make_model")
+    adapter: Path | None = arguments.adapter
+    for path in (Path(file), *([] if adapter is None else [adapter])):
+        if not path.is_file():
+            raise NotDrivableError(f"{path}: there is no such file")
+    return Source(Path(file).resolve(), name, None if adapter is None else adapter.resolve())
+
+
+def _wish(arguments: argparse.Namespace) -> Wish:
+    for name, value in (("--vocab", arguments.vocab), ("--steps", arguments.steps)):
+        if value is not None and value < 1:
+            raise NotDrivableError(f"{name} {value}: give 1 or more")
+    return Wish(
+        arguments.vocab,
+        tuple(arguments.prompt_ids),
+        arguments.steps,
+        with_numbers=arguments.reference is not None,
+    )
+
+
+def _compared(report: Report, folder: Path) -> Report:
+    """With what the checkpoint says of the model without a cache."""
+    right, who = reference_logits(folder, report.ids)
+    assert report.uncached.logits is not None  # noqa: S101  (they were asked for)
+    found = reference_finding(report.uncached.logits[0], right, report.bands, who)
+    note = f"without a cache the model equals {folder} (by {who})"
+    if found is None:
+        return replace(report, notes=(*report.notes, note))
+    return replace(report, findings=(found, *report.findings))
+
+
+def _tell(name: str, report: Report, *, has_reference: bool) -> None:
+    write = sys.stdout.write
+    about = report.about
+    write(f"{name}: {about.model}, {about.surface}, {about.dtype}, {len(report.ids)} tokens\n\n")
+    for outcome in report.outcomes:
+        write(f"{_verdict(outcome):<10}{outcome.session.words}\n")
+    for finding in report.findings:
+        write(f"\n{_title(finding)}\n")
+        for words in finding.evidence:
+            write(f"    {words}\n")
+    write("\n")
+    for note in report.notes:
+        write(f"{note}\n")
+    if not has_reference:
+        write(f"not covered: {NOT_COVERED}\n")
+    n = len(report.findings)
+    write(f"\n{n} finding{'s' * (n != 1)}\n" if n else "\nno finding\n")
+
+
+def _verdict(outcome: Outcome) -> str:
+    if not outcome.calls:
+        return "not taken"
+    return outcome.standing.upper() if outcome.standing == "wrong" else outcome.standing
+
+
+def _title(finding: Finding) -> str:
+    like = f" (like {finding.preset_like})" if finding.preset_like else ""
+    layer = f", layer {finding.layer}" if finding.layer is not None else ""
+    return f"{finding.mechanism}{like}: call {finding.call}{layer}"

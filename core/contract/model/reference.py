@@ -1,0 +1,91 @@
+"""The model without a cache against a checkpoint folder: what both of its ways share shows here."""
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.arrays import FloatArray
+from core.contract.model.finding import Finding, boxed
+from core.contract.model.verdict import Bands
+from core.errors import ModelError
+
+
+def reference_logits(folder: Path, ids: Sequence[int]) -> tuple[FloatArray, str]:
+    """[N, V] logits of a text by the checkpoint, and who computed them.
+
+    By kvscope's own reference in float64 where it knows the architecture, else by transformers,
+    where that is installed.
+
+    Raises:
+        ModelError: neither can read the folder.
+    """
+    try:
+        return _by_reference(folder, ids), "kvscope's reference"
+    except ModelError:
+        if not folder.is_dir():
+            raise ModelError(f"{folder}: there is no such folder") from None
+        found = _by_transformers(folder, ids)
+        if found is None:
+            raise
+        return found, "transformers"
+
+
+def _by_reference(folder: Path, ids: Sequence[int]) -> FloatArray:
+    from core.model.loading import load_folder  # here: torch takes its time
+    from core.reference import Passage, Reference
+
+    loaded = load_folder(folder)
+    n = len(ids)
+    order = np.arange(n, dtype=np.int64)
+    reference = Reference(loaded.config, loaded.weights.arrays())
+    readable = np.tri(n, dtype=np.bool_)
+    passage = Passage(np.array(ids, dtype=np.int64), order, None, readable)
+    return reference.forward(passage).logits
+
+
+def _by_transformers(folder: Path, ids: Sequence[int]) -> FloatArray | None:
+    """None: it is not installed, or cannot read the folder either."""
+    import torch
+
+    try:
+        transformers: Any = importlib.import_module("transformers")
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+    except (ImportError, OSError, ValueError):
+        return None
+    with torch.no_grad():
+        logits: Any = model.eval().double()(torch.tensor([list(ids)])).logits[0]
+    return np.asarray(logits.numpy(), dtype=np.float64)
+
+
+def reference_finding(
+    mine: FloatArray, right: FloatArray, bands: Bands, who: str
+) -> Finding | None:
+    """The first token whose uncached logits [N, V] are wrong; None: all agree.
+
+    Raises:
+        ModelError: the two know different vocabularies.
+    """
+    if mine.shape != right.shape:
+        raise ModelError(
+            f"the checkpoint has {right.shape[1]} logits a token, the model {mine.shape[1]}; "
+            "give the folder that the model's weights come from"
+        )
+    errors = np.abs(mine - right).max(axis=1)
+    wrong = np.flatnonzero(~(errors <= bands.wrong))
+    if not len(wrong):
+        return None
+    token = int(wrong[0])
+    words = (
+        f"uncached logits of token {token} are off from {who} by {errors[token]:.3g}, wrong above "
+        f"{bands.wrong:.2g}; {len(wrong)} of {len(errors)} tokens are wrong"
+    )
+    hint = (
+        "token 0, which sees itself alone, is right: the fault is in positions, masks or the order "
+        "of key heads"
+        if token > 0
+        else "token 0, which sees itself alone, is wrong: weights, numbers or layout differ"
+    )
+    return boxed("the model differs from its checkpoint without a cache", 0, words, hint)

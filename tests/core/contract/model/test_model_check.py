@@ -1,0 +1,244 @@
+"""Models of other people: right ones, wrong ones, and those that cannot be asked."""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from core.contract.model.check import check_model_of
+from core.contract.model.report import as_json
+from core.contract.model.sessions import Wish
+from core.contract.model.subject import FellError, ModelSubject, Source
+from core.contract.subject import NotDrivableError
+from tests.helpers.models.expected import FAULTS, ONLY_CHUNKS
+
+MODELS = Path(__file__).parents[3] / "helpers" / "models"
+SHORT = Wish(n_steps=4)
+
+
+@pytest.fixture(scope="module")
+def subject():
+    """One process for all models that do not fall."""
+    with ModelSubject(Source(MODELS / "nano.py", "right")) as found:
+        yield found
+
+
+def report_of(subject, file, name, wish=SHORT):
+    subject.turn_to(Source(MODELS / file, name))
+    return check_model_of(subject, wish)
+
+
+def evidence_of(report):
+    return "\n".join(words for one in report.findings for words in one.evidence)
+
+
+RIGHT = [
+    ("nano.py", "right"),
+    *(("faults.py", f"right{kind}") for kind in ("", "_rope", "_window", "_buffer")),
+    *(("odd.py", name) for name in ("Prints", "LastOnly", "OneAtATime", "StartPos")),
+    *(("peers.py", f"{name}_0_float32") for name in ("gpt2_eager", "mistral_sdpa", "llama_sdpa")),
+    *(("peers.py", f"{name}_1_float32") for name in ("qwen2_eager", "mistral_eager")),
+]
+
+
+@pytest.mark.parametrize(("file", "name"), RIGHT, ids=[name for _, name in RIGHT])
+def test_a_right_model_has_no_finding(subject, file, name):
+    report = report_of(subject, file, name)
+    assert report.findings == ()
+    assert {one.standing for one in report.outcomes} == {"right"}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_named_at_its_first_wrong_call(subject, fault):
+    report = report_of(subject, "faults.py", f"make_{fault}")
+    found = [(one.preset_like or one.mechanism, one.call) for one in report.findings]
+    assert found == [FAULTS[fault]]
+    assert report.outcomes[0].first_wrong == FAULTS[fault][1]
+    assert report.findings[0].basis == "observed"
+
+
+@pytest.mark.parametrize("fault", ONLY_CHUNKS)
+def test_a_fault_of_chunks_is_named_though_single_tokens_are_right(subject, fault):
+    report = report_of(subject, "faults.py", f"make_{fault}")
+    assert [one.preset_like for one in report.findings] == [ONLY_CHUNKS[fault]]
+    assert report.outcomes[0].standing == "right"
+
+
+def test_a_fault_that_16_bits_could_excuse_is_found_in_float32(subject):
+    report = report_of(subject, "faults.py", "slight_in_16_bits")
+    assert [one.preset_like for one in report.findings] == ["evict-off-by-one"]
+    assert any(note.startswith("in bfloat16 itself nothing is wrong") for note in report.notes)
+
+
+def test_restarted_positions_are_told_by_their_numbers(subject):
+    report = report_of(subject, "nano.py", "pos_restart")
+    assert [one.preset_like for one in report.findings] == ["pos-restart"]
+    assert "looked up in wpe.weight are [0], must be [5]" in evidence_of(report)
+
+
+def test_a_mask_row_is_told_by_the_keys_that_it_shows(subject):
+    report = report_of(subject, "nano.py", "mask_top_left")
+    assert [one.preset_like for one in report.findings] == ["mask-top-left"]
+    assert "sees 1 of 6 keys: 0; blind to 1-5" in evidence_of(report)
+
+
+def test_two_faults_in_one_model_are_both_named(subject):
+    report = report_of(subject, "nano.py", "both")
+    assert [one.preset_like for one in report.findings] == ["pos-restart", "mask-top-left"]
+
+
+def test_both_are_named_around_a_model_of_a_library(subject):
+    report = report_of(subject, "wrong_peers.py", "Wrapped")
+    assert [one.preset_like for one in report.findings] == ["pos-restart", "mask-top-left"]
+    assert {one.basis for one in report.findings} == {"observed"}
+
+
+def test_a_causal_flag_on_unequal_lengths_is_told(subject):
+    report = report_of(subject, "faults.py", "make_MaskCausalFlag")
+    assert "is_causal=True with 1 query and 6 keys" in evidence_of(report)
+
+
+def test_weight_on_rows_never_written_is_told(subject):
+    report = report_of(subject, "faults.py", "make_MaskUnwritten")
+    assert "% of its weight is on rows never written: 5-31" in evidence_of(report)
+
+
+def test_compiled_code_is_judged_by_probes_and_the_report_says_so(subject):
+    report = report_of(subject, "odd.py", "Compiled")
+    (found,) = report.findings
+    assert (found.basis, found.mechanism) == ("black box", "the call is blind to tokens 1-4")
+    assert all(words.startswith("black box: ") for words in found.evidence)
+    assert "hypothesis: the causal mask is aligned top-left" in evidence_of(report)
+
+
+def test_what_one_text_leaves_for_the_next_is_found(subject):
+    (found,) = report_of(subject, "odd.py", "stale").findings
+    assert found.mechanism == "a second text sees what the first one left in the model"
+
+
+def test_texts_that_touch_each_other_are_found(subject):
+    (found,) = report_of(subject, "odd.py", "Batch").findings
+    assert found.mechanism == "sequences of a batch touch each other"
+
+
+def test_a_model_that_looks_ahead_without_a_cache_is_told_so(subject):
+    (found,) = report_of(subject, "odd.py", "NotCausal").findings
+    assert found.mechanism == "without a cache, later tokens change earlier logits"
+
+
+def test_a_model_in_which_a_fault_could_hide_is_noted(subject):
+    notes = report_of(subject, "odd.py", "Deaf").notes
+    assert any("the logits hardly hang on earlier tokens" in note for note in notes)
+    assert not any("hardly" in note for note in report_of(subject, "nano.py", "right").notes)
+
+
+def test_a_call_that_raises_is_a_finding(subject):
+    (found,) = report_of(subject, "odd.py", "Raises").findings
+    assert (found.mechanism, found.call) == ("a cached call fails", 1)
+    assert "IndexError: index 5 is out of range" in evidence_of(
+        report_of(subject, "odd.py", "Raises")
+    )
+
+
+def test_refused_chunks_are_a_note(subject):
+    notes = report_of(subject, "odd.py", "OneAtATime").notes
+    assert any("NotImplementedError: one token at a time" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ZeroHead", "every logit is 0"),
+        ("Random", "two forwards without a cache over the same text differ"),
+        ("NoCache", "takes nothing that it returned before"),
+        ("number", "gave int; a torch module is needed"),
+        ("missing", "has no 'missing'"),
+    ],
+)
+def test_a_model_that_cannot_be_asked_is_told_by_name(subject, name, message):
+    with pytest.raises(NotDrivableError, match=message):
+        report_of(subject, "odd.py", name)
+
+
+def test_a_token_that_the_model_does_not_know_is_refused(subject):
+    with pytest.raises(NotDrivableError, match="names token 61, and the model knows 0 to 60"):
+        report_of(subject, "nano.py", "right", Wish(prompt=(1, 61)))
+
+
+def test_the_prompt_that_was_given_is_read(subject):
+    report = report_of(subject, "nano.py", "right", Wish(prompt=(3, 1, 4), n_steps=2))
+    assert report.ids[:3] == (3, 1, 4)
+    assert len(report.ids) == 5
+
+
+def test_a_call_that_ends_the_interpreter_is_a_finding():
+    with ModelSubject(Source(MODELS / "odd.py", "Dies")) as dying:
+        report = check_model_of(dying, SHORT)
+    assert "ended the interpreter (status 7)" in evidence_of(report)
+
+
+def test_a_call_that_hangs_is_a_finding():
+    with ModelSubject(Source(MODELS / "odd.py", "Hangs"), limit_s=3) as hanging:
+        report = check_model_of(hanging, SHORT)
+    assert "gave no answer within 3 s" in evidence_of(report)
+
+
+def test_a_file_that_ends_the_interpreter_cannot_be_asked(tmp_path):
+    path = tmp_path / "theirs.py"
+    path.write_text("import os\nprint('bye')\nos._exit(3)\n", encoding="utf-8")
+    with pytest.raises(FellError, match=r"ended the interpreter \(status 3\): bye"):
+        ModelSubject(Source(path, "make_model"))
+
+
+def test_the_names_of_our_own_packages_are_free_for_the_users_modules(subject, tmp_path):
+    (tmp_path / "core.py").write_text("SIZE = 4\n", encoding="utf-8")
+    text = (MODELS / "nano.py").read_text("utf-8")
+    path = tmp_path / "theirs.py"
+    path.write_text(f"import core\nassert core.SIZE == 4\n{text}", encoding="utf-8")
+    subject.turn_to(Source(path, "right"))
+    assert check_model_of(subject, SHORT).findings == ()
+
+
+ADAPTER = """
+    from kvscope_check import ModelAdapter
+
+    class Adapter(ModelAdapter):
+        def uncached(self, model, ids):
+            return model.run(ids, [])[0]
+
+        def cached(self, model, ids, state, past):
+            return model.run(ids, state or [])
+"""
+ODD = """
+    import torch
+    from torch import nn
+
+    class Foreign(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(1)
+            self.embedding, self.head = nn.Embedding(61, 8), nn.Linear(8, 61)
+
+        def run(self, ids, before):
+            total = before[0] if before else 0.0
+            sums = self.embedding(ids).cumsum(1) + (WRONG * total)
+            return self.head(sums), [sums[:, -1:]]
+"""
+
+
+@pytest.mark.parametrize(("factor", "n"), [("1.0", 0), ("0.5", 1)], ids=["right", "wrong"])
+def test_a_model_of_another_shape_is_driven_by_an_adapter(tmp_path, subject, factor, n):
+    adapter, model = tmp_path / "adapter.py", tmp_path / "foreign.py"
+    adapter.write_text(textwrap.dedent(ADAPTER), encoding="utf-8")
+    model.write_text(textwrap.dedent(ODD).replace("WRONG", factor), encoding="utf-8")
+    subject.turn_to(Source(model, "Foreign", adapter))
+    assert len(check_model_of(subject, SHORT).findings) == n
+
+
+def test_the_report_says_what_is_not_covered(subject):
+    told = as_json(report_of(subject, "nano.py", "both"), has_reference=False)
+    assert told["rules"] == []
+    assert {one["rule"] for one in told["findings"]} == {None}
+    assert told["findings"][0]["where"] == {"call": 1, "layer": None}
+    assert "with and without a cache" in told["not_covered"]
+    assert as_json(report_of(subject, "nano.py", "both"), has_reference=True)["not_covered"] is None

@@ -1,0 +1,1 @@
+"""Adapters for caches of transformers, as a person would write them for `kvscope check`."""
