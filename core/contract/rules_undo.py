@@ -130,8 +130,10 @@ def _parents(heard: Heard) -> Break | None:
     if done.was_refused:
         return Break(at - 1, "refusal", "reordered", str(done.error))
     view = heard.view(answer, call.layer)
-    if view is None or view.odd_shape is not None:
+    if view is None:
         return None
+    if view.odd_shape is not None:
+        return Break(at, "shape", "arrays of the shape that they had", view.odd_shape)
     # Serials are told as if the row were its own: a row of the other sequence is off by a step.
     off = [40 * (parent - b) for b, parent in enumerate(asked.index)]
     rows = [(view.keys, view.values), *view.others]

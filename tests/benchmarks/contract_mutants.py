@@ -41,11 +41,11 @@ PROMISED: dict[str, frozenset[Declared]] = {
 """What the right classes keep beyond the rules that are asked of all."""
 
 CALL_LIMIT_S, LOAD_LIMIT_S = 2.0, 20.0
-PATIENCE_S = 6.0
+PATIENCE_S = 15.0
 """So long may a mutant hang, and be started again, in all."""
 
 INTRODUCTION = (
-    "`nice python -m tests.benchmarks.contract_mutants --out tests/benchmarks/MUTANTS.md`. The "
+    "`python -m tests.benchmarks.contract_mutants --out tests/benchmarks/MUTANTS.md`. The "
     "classes are those of `tests/helpers/caches`; each mutant has one change, made by "
     "`tests/helpers/mutation.py`, and is checked with what its class promises: `broadcast` for all "
     "three, `copies` for the ring. Found: a rule fails; notes do not count. Breaks at once: it "

@@ -1,7 +1,8 @@
 """Small faults put into a class by changing its syntax tree, one place at a time.
 
 An operator looks at one node and tells what could stand there in its place. Nothing here knows what
-a cache is but the names that caches use: k and v, layer_idx, dim and axis.
+a cache is but the names that caches use: k and v, layer_idx, dim and axis. The file is long because
+it is a list: the operators are read side by side.
 """
 
 import ast

@@ -30,7 +30,6 @@ def serve(asks: BinaryIO, answers: BinaryIO) -> None:
             except NotDrivableError as error:
                 tell({"cannot": str(error)})
                 continue
-            _limit_memory(ask["memory_mb"])
             tell({"ok": told})
         elif driver is not None:
             for answer in driver.answers(ask["sizes"], ask["calls"]):
@@ -40,6 +39,7 @@ def serve(asks: BinaryIO, answers: BinaryIO) -> None:
 def _loaded(ask: dict[str, Any]) -> tuple[Driver, dict[str, Any]]:
     """The driver for a class, and what is known of it."""
     cls = loaded(ask["path"], ask["name"])
+    _limit_memory(ask["memory_mb"])  # with its libraries loaded, and before it is tried
     if ask["adapter"] is not None:
         adapter = adapter_of(ask["adapter"])
         told: dict[str, Any] = {

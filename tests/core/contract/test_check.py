@@ -176,6 +176,15 @@ def test_a_class_that_wants_all_memory_gets_an_error(tmp_path):
         verdicts_of(path, "KVCache")
 
 
+def test_memory_is_limited_from_the_first_trial_on(tmp_path):
+    path = changed(
+        tmp_path, "contiguous", "        new = len(k)\n",
+        "        new = len(k); hog = np.empty(2**32, dtype=np.uint8)\n",
+    )  # fmt: skip
+    with pytest.raises(NotDrivableError, match="took no rows"):
+        verdicts_of(path, "KVCache")
+
+
 def test_the_names_of_our_own_packages_are_free_for_the_users_modules(tmp_path):
     written(tmp_path, "SIZE = 4\n", "core.py")
     text = (CACHES / "contiguous.py").read_text("utf-8")

@@ -118,7 +118,7 @@ def shown(view: RunView) -> tuple[object, ...]:
             for g in (attention.by_token, attention.by_slot)
         ],
         [value.tolist() if isinstance(value, np.ndarray) else value for value in plain],
-        next_token_readout(view),
+        repr(next_token_readout(view)),  # not itself: it may hold NaN, which equals nothing
     )
 
 
