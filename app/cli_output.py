@@ -1,11 +1,10 @@
-"""What `kvscope run` prints: JSON lines as it goes, or an account at the end; and its progress."""
+"""What `kvscope run` prints: JSON lines as it goes, or an account at the end."""
 
 import json
 import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from time import monotonic
 from typing import Protocol
 
 from app.cli_account import account
@@ -16,9 +15,6 @@ from core.readouts.lines import end_line, run_line, step_line
 from core.spec import NewPrompt, Prefill, RunSpec
 from core.trace import Trace
 from core.verdict import StepVerdict
-
-_QUIET_S = 2.0
-_PAUSE_ON_TERMINAL_S, _PAUSE_ELSEWHERE_S = 0.2, 10.0
 
 
 class Printer(Protocol):
@@ -107,35 +103,7 @@ class AccountPrinter:
             sys.stdout.write(f"{line}\n")
 
 
-class Progress:
-    """Says on standard error how far a long run is."""
-
-    def __init__(self, spec: RunSpec) -> None:
-        """Starts to count the time."""
-        self._n_steps = _n_steps(spec)
-        self._is_terminal = sys.stderr.isatty()
-        self._next_s = monotonic() + _QUIET_S
-        self._has_line = False
-
-    def at(self, n_done: int) -> None:
-        """So many steps are done."""
-        now_s = monotonic()
-        if now_s < self._next_s:
-            return
-        line = f"step {n_done} of {self._n_steps}"
-        sys.stderr.write(f"\r{line}" if self._is_terminal else f"{line}\n")
-        sys.stderr.flush()
-        self._has_line = True
-        self._next_s = now_s + (_PAUSE_ON_TERMINAL_S if self._is_terminal else _PAUSE_ELSEWHERE_S)
-
-    def done(self) -> None:
-        """Leave the terminal's line as it was."""
-        if self._has_line and self._is_terminal:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-
-def _n_steps(spec: RunSpec) -> int:
+def most_steps(spec: RunSpec) -> int:
     """Steps of the run if nothing ends it early: one per request, and per chunk of a prompt."""
     lengths = (
         len(request.token_ids) if isinstance(request, Prefill | NewPrompt) else 1

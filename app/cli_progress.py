@@ -18,7 +18,11 @@ class Counter:
 
     def next(self) -> None:
         """One more."""
-        self._n_done += 1
+        self.at(self._n_done + 1)
+
+    def at(self, n_done: int) -> None:
+        """So many are done."""
+        self._n_done = n_done
         now_s = monotonic()
         if now_s < self._next_s:
             return

@@ -9,8 +9,9 @@ from pathlib import Path
 from types import FrameType
 
 from app.cli_checks import Checks
-from app.cli_output import AccountPrinter, JsonPrinter, Printer, Progress
+from app.cli_output import AccountPrinter, JsonPrinter, Printer, most_steps
 from app.cli_own import faults_on, known_faults
+from app.cli_progress import Counter
 from app.cli_spec import model_name, scenario_of, spec_of
 from core.errors import CoreError
 from core.faults.guard import blaming
@@ -100,7 +101,7 @@ def _decode(
 
     Verdicts cost a forward over the whole run, whenever they are asked for: so batches grow.
     """
-    trace, progress = session.trace, Progress(session.trace.spec)
+    trace, progress = session.trace, Counter("step", most_steps(session.trace.spec))
     while not cancel.is_set():
         checks.before_step()
         if session.advance() is None:
