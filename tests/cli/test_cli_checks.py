@@ -14,7 +14,7 @@ SMALL = (*TINY, "--capacity", "12", "--steps", "4")
 @pytest.fixture(autouse=True)
 def no_time_passes(monkeypatch):
     """However slow the machine is, a run does not become one that reports its progress."""
-    monkeypatch.setattr("app.cli_output.monotonic", lambda: 0.0)
+    monkeypatch.setattr("app.cli_progress.monotonic", lambda: 0.0)
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ TINY = ("run", "--model", "tiny-learned", "--prompt", "hello", "--steps", "3")
 @pytest.fixture(autouse=True)
 def no_time_passes(monkeypatch):
     """However slow the machine is, a run does not become one that reports its progress."""
-    monkeypatch.setattr("app.cli_output.monotonic", lambda: 0.0)
+    monkeypatch.setattr("app.cli_progress.monotonic", lambda: 0.0)
 
 
 def file(tmp_path, answer="np.arange(n_new)", faults=None, name="my_fault.py"):

@@ -26,7 +26,7 @@ SEVEN = ("--prompt-ids", "84,104,101,32,107,105,116")
 @pytest.fixture(autouse=True)
 def no_time_passes(monkeypatch):
     """However slow the machine is, a run does not become one that reports its progress."""
-    monkeypatch.setattr("app.cli_output.monotonic", lambda: 0.0)
+    monkeypatch.setattr("app.cli_progress.monotonic", lambda: 0.0)
 
 
 @pytest.fixture
@@ -329,7 +329,7 @@ def test_the_account_of_a_long_run_leaves_right_steps_out(run_text):
 
 
 def test_a_long_run_says_on_standard_error_how_far_it_is(monkeypatch, capsys):
-    monkeypatch.setattr("app.cli_output.monotonic", itertools.count(0, 5).__next__)
+    monkeypatch.setattr("app.cli_progress.monotonic", itertools.count(0, 5).__next__)
     cli.main([*TINY, *SEVEN, "--steps", "6", "--json"])
     captured = capsys.readouterr()
     assert captured.err.splitlines()[0] == "step 1 of 7"
