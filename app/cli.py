@@ -141,8 +141,8 @@ def _parser() -> argparse.ArgumentParser:
     lesson.set_defaults(command=_lesson, parser=lesson)
     check = commands.add_parser(
         "check",
-        help="find the rules that a cache class of your own breaks",
-        description="Drive somebody's KV cache class, and say which rules it breaks.",
+        help="find what is wrong in a cache class, or a model, of your own",
+        description="Drive somebody's KV cache class, or model, and say what is wrong with it.",
         allow_abbrev=False,
     )
     add_check_options(check)
@@ -193,6 +193,6 @@ def _lesson(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from app.cli_check import check_class
+    from app.cli_check import check_own
 
-    return check_class(arguments)
+    return check_own(arguments)

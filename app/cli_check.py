@@ -1,4 +1,7 @@
-"""`kvscope check`: which rules of a KV cache does somebody's class break?"""
+"""`kvscope check`: which rules of a KV cache does somebody's class break?
+
+What a model does with its cache is asked in `cli_check_model`.
+"""
 
 import argparse
 import ast
@@ -8,11 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from app.cli_check_options import N_RULES
+from app.cli_check_options import N_RULES, option_of_another_kind
+from app.cli_check_target import target
 from app.cli_progress import Counter
 from app.standard_streams import complain
 from core.contract.check import Verdict, check
-from core.contract.decode import DecodeFinding, model_test
+from core.contract.decode import ModelTest, model_test
 from core.contract.plan import Declared, Plan, plan_for
 from core.contract.report import as_json, decoded_mechanism, mechanism
 from core.contract.subject import NotDrivableError, Source, Subject
@@ -30,6 +34,26 @@ STATES = {
 }
 
 
+def check_own(arguments: argparse.Namespace) -> int:
+    """Check a class, or a model; the exit status.
+
+    Raises:
+        CoreError: it cannot be driven, or an option is not for its kind.
+    """
+    misplaced = option_of_another_kind(arguments)
+    if misplaced is not None:
+        needed = "model" if arguments.kind == "class" else "class"
+        raise NotDrivableError(
+            f"{misplaced} is for a {needed}, and this is a {arguments.kind}; "
+            f"leave it out, or give --kind {needed}"
+        )
+    if arguments.kind == "class":
+        return check_class(arguments)
+    from app.cli_check_model import check_model  # here, since a class has no need of it
+
+    return check_model(arguments)
+
+
 def check_class(arguments: argparse.Namespace) -> int:
     """Drive a class and say which rules it breaks; the exit status.
 
@@ -37,16 +61,16 @@ def check_class(arguments: argparse.Namespace) -> int:
         CoreError: the class cannot be driven.
     """
     source = _source(arguments)
-    declared = _declared(arguments.declare)
+    declared, only = _declared(arguments.declare or ()), tuple(arguments.only or ())
     if arguments.write_tests is not None:
         check_writable(arguments.write_tests)
-    counter = Counter("rule", len(set(arguments.only)) or N_RULES)
+    counter = Counter("rule", len(set(only)) or N_RULES)
     with Subject(source) as subject:
         plan = plan_for(subject, declared)
-        verdicts = check(subject, plan, arguments.only, at=lambda _: counter.next())
+        verdicts = check(subject, plan, only, at=lambda _: counter.next())
         counter.done()
         is_broken = any(verdict.state == "fail" for verdict in verdicts)
-        is_asked = not is_broken and not arguments.only
+        is_asked = not is_broken and not only
         decoded = model_test(subject, plan) if is_asked else None
     if arguments.json:
         sys.stdout.write(f"{json.dumps(as_json(verdicts, decoded), allow_nan=False)}\n")
@@ -54,16 +78,17 @@ def check_class(arguments: argparse.Namespace) -> int:
         _tell(source.name, plan, verdicts)
         if decoded is not None:
             _tell_decoded(decoded)
+        elif is_broken and not only:
+            sys.stdout.write("models do not decode with it as long as a rule is broken\n")
     if arguments.write_tests is not None:
         _write_tests(arguments, source, plan, verdicts if is_broken else ())
-    return CHECK_FAILED if is_broken or decoded is not None else DONE
+    is_wrong = is_broken or (decoded is not None and decoded.finding is not None)
+    return CHECK_FAILED if is_wrong else DONE
 
 
 def _source(arguments: argparse.Namespace) -> Source:
-    path, name = _target(arguments.target)
+    path, name = target(arguments, "class", "NAME")
     adapter: Path | None = arguments.adapter
-    if adapter is not None and not adapter.is_file():
-        raise NotDrivableError(f"--adapter {adapter}: there is no such file")
     if adapter is not None and arguments.args:
         raise NotDrivableError("--args is not for a class with an adapter: its make() says it all")
     if adapter is not None and arguments.write_tests is not None:
@@ -123,22 +148,18 @@ def constructor_arguments(text: str | None) -> dict[str, Any]:
     return values
 
 
-def _target(text: str) -> tuple[Path, str]:
-    file, colon, name = text.rpartition(":")
-    if not colon or not name.isidentifier():
-        raise NotDrivableError(f"{text!r} names no class: write FILE.py:NAME")
-    path = Path(file)
-    if not path.is_file():
-        raise NotDrivableError(f"{file}: there is no such file")
-    return path.resolve(), name
-
-
-def _tell_decoded(found: DecodeFinding) -> None:
-    blocks = ", ".join(map(str, found.blocks))
-    sys.stdout.write(
-        f"\n{decoded_mechanism(found)}\n    capacity {found.capacity}, tokens of each step "
-        f"{blocks}\n    {found.found}\n"
-    )
+def _tell_decoded(decoded: ModelTest) -> None:
+    write = sys.stdout.write
+    found = decoded.finding
+    if found is not None:
+        blocks = ", ".join(map(str, found.blocks))
+        sinks = f", {found.sinks} sinks" if found.sinks else ""
+        write(f"\n{decoded_mechanism(found)}\n    capacity {found.capacity}{sinks}, tokens of ")
+        write(f"each step {blocks}\n    {found.found}\n")
+    elif decoded.models:
+        write(f"{', '.join(decoded.models)} decode with it as without a cache\n")
+    for words in decoded.not_covered:
+        write(f"not covered by models: {words}\n")
 
 
 def _tell_note(verdict: Verdict) -> None:

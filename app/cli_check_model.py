@@ -6,46 +6,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from app.cli_check_target import target
 from app.cli_progress import Counter
 from core.contract.model.check import Outcome, Report, check_model_of
 from core.contract.model.finding import Finding
 from core.contract.model.reference import reference_finding, reference_logits
 from core.contract.model.report import NOT_COVERED, as_json
-from core.contract.model.sessions import Wish
+from core.contract.model.sessions import N_STEPS, Wish
 from core.contract.model.subject import ModelSubject, Source
-from core.contract.subject import NotDrivableError
 from core.errors import ModelError
 
 DONE, CHECK_FAILED = 0, 1
 N_SESSIONS = 8
-
-
-def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `kvscope check` that are about a model."""
-    add = parser.add_argument
-    add("--vocab", type=int, metavar="N", help="token ids that a model knows")
-    add(
-        "--prompt-ids",
-        type=token_ids,
-        default=(),
-        metavar="1,2,3",
-        help="the prompt of a model (default: 5 random tokens)",
-    )
-    add("--steps", type=int, default=8, metavar="N", help="tokens that a model decodes (8)")
-    add(
-        "--reference",
-        type=Path,
-        metavar="FOLDER",
-        help="a checkpoint that a model must equal without a cache",
-    )
-
-
-def token_ids(text: str) -> tuple[int, ...]:
-    """Token ids, separated by commas."""
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdecimal() for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of token ids; write 1,2,3")
-    return tuple(int(part) for part in parts)
 
 
 def check_model(arguments: argparse.Namespace) -> int:
@@ -73,24 +45,16 @@ def check_model(arguments: argparse.Namespace) -> int:
 
 
 def _source(arguments: argparse.Namespace) -> Source:
-    file, colon, name = str(arguments.target).rpartition(":")
-    if not colon or not name.isidentifier():
-        raise NotDrivableError(f"{arguments.target!r} names no model: write FILE.py:make_model")
+    path, name = target(arguments, "model", "make_model")
     adapter: Path | None = arguments.adapter
-    for path in (Path(file), *([] if adapter is None else [adapter])):
-        if not path.is_file():
-            raise NotDrivableError(f"{path}: there is no such file")
-    return Source(Path(file).resolve(), name, None if adapter is None else adapter.resolve())
+    return Source(path, name, None if adapter is None else adapter.resolve())
 
 
 def _wish(arguments: argparse.Namespace) -> Wish:
-    for name, value in (("--vocab", arguments.vocab), ("--steps", arguments.steps)):
-        if value is not None and value < 1:
-            raise NotDrivableError(f"{name} {value}: give 1 or more")
     return Wish(
         arguments.vocab,
-        tuple(arguments.prompt_ids),
-        arguments.steps,
+        arguments.prompt_ids or (),
+        arguments.steps or N_STEPS,
         with_numbers=arguments.reference is not None,
     )
 

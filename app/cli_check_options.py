@@ -3,6 +3,9 @@
 import argparse
 from pathlib import Path
 
+from app.cli_options import positive_number, token_ids
+
+KINDS = ("class", "model")
 DECLARATIONS = {
     "copies": "what comes back stays as it was, and may be written to (rules 17, 18)",
     "live_views": "what comes back changes with the cache (rule 18 is not asked)",
@@ -10,6 +13,17 @@ DECLARATIONS = {
     "broadcast": "what NumPy would stretch to fit is refused (rules 7, 8)",
 }
 N_RULES = 40
+OF_ONE_KIND = {
+    "args": "class",
+    "declare": "class",
+    "only": "class",
+    "write_tests": "class",
+    "vocab": "model",
+    "prompt_ids": "model",
+    "steps": "model",
+    "reference": "model",
+}
+"""Options that are about a class alone, or a model alone; they have no default but None."""
 
 
 def add_check_options(parser: argparse.ArgumentParser) -> None:
@@ -18,34 +32,73 @@ def add_check_options(parser: argparse.ArgumentParser) -> None:
     listed = "\n".join(f"  {name:<14}{meaning}" for name, meaning in DECLARATIONS.items())
     parser.epilog = (
         f"what can be declared:\n{listed}\n\n"
-        "The file is run, in a process of its own. The exit status is 0 (no rule is broken),\n"
-        "1 (one is), 2 (the class cannot be driven) or 130 (interrupted)."
+        "The file is run, in a process of its own. The exit status is 0 (nothing is wrong),\n"
+        "1 (something is), 2 (the class or model cannot be driven) or 130 (interrupted)."
     )
     add = parser.add_argument
-    add("target", metavar="FILE.py:NAME", help="the file and the class, or function, in it")
+    add(
+        "target",
+        metavar="FILE.py:NAME",
+        help="the file, and what it calls the class, or the function that makes the model",
+    )
+    add("--kind", choices=KINDS, default=KINDS[0], help="what it is (default: class)")
+    add("--adapter", type=Path, metavar="FILE.py", help="run this file too: it knows how to ask")
+    add("--json", action="store_true", help="the report as one line of JSON")
+    _add_class_options(parser.add_argument_group("of a class"))
+    _add_model_options(parser.add_argument_group("of a model"))
+
+
+def option_of_another_kind(arguments: argparse.Namespace) -> str | None:
+    """The first option that was given and says nothing of this kind; None: there is none."""
+    given = (name for name in OF_ONE_KIND if getattr(arguments, name) is not None)
+    other = (name for name in given if OF_ONE_KIND[name] != arguments.kind)
+    return next((f"--{name.replace('_', '-')}" for name in other), None)
+
+
+def _add_class_options(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
     add("--args", metavar='"max_len=8, d_k=4"', help="arguments that its constructor gets")
     add(
         "--declare",
         action="append",
-        default=[],
         choices=tuple(DECLARATIONS),
         help="what the class promises (repeatable)",
     )
-    add("--adapter", type=Path, metavar="FILE.py", help="run this file too: it knows the class")
     add(
         "--only",
         type=rule_number,
         action="append",
-        default=[],
         metavar="RULE",
         help=f"ask this rule, 1 to {N_RULES} (repeatable; default: all)",
     )
-    add("--json", action="store_true", help="the report as one line of JSON")
     add(
         "--write-tests",
         type=Path,
         metavar="FILE.py",
         help="write what is broken as a pytest file that needs nothing of kvscope",
+    )
+
+
+def _add_model_options(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add(
+        "--vocab",
+        type=positive_number,
+        metavar="N",
+        help="token ids that it knows (default: as its configuration or its embedding says)",
+    )
+    add(
+        "--prompt-ids",
+        type=token_ids,
+        metavar="1,2,3",
+        help="its prompt (default: 5 random tokens)",
+    )
+    add("--steps", type=positive_number, metavar="N", help="tokens that it decodes (default: 8)")
+    add(
+        "--reference",
+        type=Path,
+        metavar="FOLDER",
+        help="a checkpoint that it must equal without a cache",
     )
 
 

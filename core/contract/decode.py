@@ -3,17 +3,18 @@
 At every step each layer hands its new rows to the class, and attends over exactly what comes back;
 the logits must be those of a pass without any cache. The last row that comes back is taken for the
 newest token's, the one before it for the token before, and so on; where whole buffers come back,
-the first rows count, as many as there were tokens.
+the first rows count, as many as there were tokens. Sinks come before the newest rows.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.contract.calls import Answer, Append, Ask, Call, Rows, Sizes, Told
-from core.contract.decode_model import SmallModel
+from core.arrays import IntArray
+from core.contract.calls import Sizes
+from core.contract.decode_model import Sight, SmallModel
+from core.contract.decode_rows import BAND, Caches, NarrowError, NoRowsError
 from core.contract.plan import Plan
 from core.contract.subject import GaveUpError, Subject
 from core.reference import Passage
@@ -21,8 +22,8 @@ from core.reference import Passage
 MODELS = ("tiny-learned", "tiny-rope", "tiny-alibi")
 PROMPTS = ((1,), (2,), (1, 1), (5,))
 N_DECODED = 3
-BAND = 1e-3
-"""Of a logit; rows that are missing or wrong move one by far more, float32 by far less."""
+WINDOW = 3
+WINDOW_WITH_SINKS, N_SINKS = 5, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class DecodeFinding:
         model: its name.
         blocks: tokens of each step.
         capacity: of the cache.
+        sinks: of the cache; None: it takes none.
         step: the first step that is wrong.
         layer: the first layer in which other rows came back than belong there; None: none did.
         found: what was seen, in words.
@@ -41,38 +43,61 @@ class DecodeFinding:
     model: str
     blocks: tuple[int, ...]
     capacity: int
+    sinks: int | None
     step: int
     layer: int | None
     found: str
 
 
 @dataclass(frozen=True, slots=True)
+class ModelTest:
+    """What came of it.
+
+    Attributes:
+        models: those that decoded, in this order.
+        finding: the first run that goes wrong; None: none did.
+        not_covered: what no run looked at, in words.
+    """
+
+    models: tuple[str, ...]
+    finding: DecodeFinding | None
+    not_covered: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Run:
-    """A model, its steps, and the cache's size."""
+    """A model, its steps, and the cache's size; sinks are None where the class takes none."""
 
     model: str
     blocks: tuple[int, ...]
     capacity: int
+    sinks: int | None
+    is_window: bool
+
+    @property
+    def sight(self) -> Sight:
+        return Sight(self.capacity if self.is_window else None, self.sinks or 0)
 
 
-def model_test(subject: Subject, plan: Plan) -> DecodeFinding | None:
-    """The first run that goes wrong; None: all are right, or the class cannot hold such rows.
-
-    Rows that come back narrower than float32 are not judged.
-    """
+def model_test(subject: Subject, plan: Plan) -> ModelTest:
+    """Decode, up to the first run that goes wrong."""
+    not_covered = ["several sequences: one is decoded"] if plan.has_batch else []
+    done: list[str] = []
     for name in MODELS:
         model = SmallModel.load(name)
         sizes = _sizes(plan, model)
         if sizes is None:
+            not_covered.append(f"{name}: its rows are of other sizes than those that are given")
             continue
+        done.append(name)
         for run in _runs(plan, name):
             try:
-                found = _decoded(subject, plan, model, replace(sizes, capacity=run.capacity), run)
-            except (GaveUpError, _NarrowError):
-                return None
+                found = _decoded(subject, plan, model, sizes, run)
+            except (GaveUpError, NarrowError) as error:
+                return ModelTest((), None, (*not_covered, str(error)))
             if found is not None:
-                return found
-    return None
+                return ModelTest(tuple(done), found, tuple(not_covered))
+    return ModelTest(tuple(done), None, tuple(not_covered))
 
 
 def _sizes(plan: Plan, model: SmallModel) -> Sizes | None:
@@ -90,11 +115,16 @@ def _sizes(plan: Plan, model: SmallModel) -> Sizes | None:
 
 def _runs(plan: Plan, model: str) -> Iterator[_Run]:
     """Prompts at once and one by one; with eviction where the class lets rows go, and without."""
+    is_window = plan.policy == "window"
+    takes_sinks = "sinks" in plan.surface.roles
+    none = 0 if takes_sinks else None
     for prompt in PROMPTS:
         blocks = (*prompt, *(1,) * N_DECODED, 2)
-        yield _Run(model, blocks, sum(blocks))
-        if plan.policy == "window":
-            yield _Run(model, blocks, 3)
+        yield _Run(model, blocks, sum(blocks), none, is_window)
+        if is_window:
+            yield _Run(model, blocks, WINDOW, none, is_window)
+        if is_window and takes_sinks:
+            yield _Run(model, blocks, WINDOW_WITH_SINKS, N_SINKS, is_window)
 
 
 def _decoded(
@@ -102,143 +132,32 @@ def _decoded(
 ) -> DecodeFinding | None:
     """Decode, and compare each step."""
     token_ids = np.random.default_rng(0).integers(0, model.config.vocab_size, sum(run.blocks))
-    window = run.capacity if plan.policy == "window" else None
-    wanted = model.reference.forward(_passage(token_ids, window))
-    cache = _Caches(subject, plan, sizes)
+    wanted = model.reference.forward(_passage(token_ids, run.sight))
+    right = (wanted.stored_keys, wanted.values)
+    cache = Caches(subject, plan, replace(sizes, capacity=run.capacity, sinks=run.sinks))
     start = 0
     for step, n in enumerate(run.blocks):
         cache.begin(start + n)
         ids = token_ids[start : start + n]
         try:
-            logits = model.step(ids, start, cache.rows_of_layer, window)  # pyright: ignore[reportArgumentType]  (numbers of a user's class)
-        except _NoRowsError as error:
-            return DecodeFinding(*_of(run), step, error.layer, error.words)
+            logits = model.step(ids, start, cache.rows_of_layer, run.sight)  # pyright: ignore[reportArgumentType]  (numbers of a user's class)
+        except NoRowsError as error:
+            return _finding(run, step, error.layer, error.words)
         gap = float(np.abs(logits - wanted.logits[start : start + n]).max())
         start += n
         if not gap <= BAND:
-            layer = cache.first_wrong(wanted.stored_keys, wanted.values, start)
             words = f"a logit is off by {gap:.3g} in step {step}, of {n} token{'s' * (n != 1)}"
-            return DecodeFinding(*_of(run), step, layer, words)
+            first = cache.first_wrong(right, n, run.sight)
+            if first is None:
+                return _finding(run, step, None, words)
+            return _finding(run, step, first[0], f"{words}; {first[1]}")
     return None
 
 
-def _of(run: _Run) -> tuple[str, tuple[int, ...], int]:
-    return run.model, run.blocks, run.capacity
+def _finding(run: _Run, step: int, layer: int | None, words: str) -> DecodeFinding:
+    return DecodeFinding(run.model, run.blocks, run.capacity, run.sinks, step, layer, words)
 
 
-def _passage(token_ids: IntArray, window: int | None) -> Passage:
+def _passage(token_ids: IntArray, sight: Sight) -> Passage:
     places = np.arange(len(token_ids))
-    distance = places[:, None] - places
-    readable = (distance >= 0) & (distance < (len(places) if window is None else window))
-    return Passage(token_ids, places, None, readable)
-
-
-class _NoRowsError(Exception):
-    """The class raised, or gave back what attention cannot read."""
-
-    def __init__(self, layer: int, words: str) -> None:
-        super().__init__(words)
-        self.layer, self.words = layer, words
-
-
-class _NarrowError(Exception):
-    """Rows come back in a type whose rounding alone would move a logit by more than the band."""
-
-
-class _Caches:
-    """As many caches of the class as it takes to hold all layers and heads.
-
-    A class that has no axis of heads, or no layers, gets a cache for each. The whole sequence is
-    repeated for every new row: what a class answers may depend on nothing but its calls.
-    """
-
-    def __init__(self, subject: Subject, plan: Plan, sizes: Sizes) -> None:
-        self._subject, self._plan, self._sizes = subject, plan, sizes
-        self._calls: dict[tuple[int, int], list[Call]] = {}
-        self._n_tokens = 0
-        self._returned: dict[int, tuple[FloatArray, FloatArray]] = {}
-
-    def begin(self, n_tokens: int) -> None:
-        """A step after which there are so many tokens."""
-        self._n_tokens = n_tokens
-        self._returned = {}
-
-    def rows_of_layer(
-        self, layer: int, k: FloatArray, v: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """[Hkv, n, D] new rows, to the rows [Hkv, m, D] that attention reads."""
-        if self._plan.has_heads:
-            pair = self._asked(layer, 0, k, v)
-        else:
-            heads = [self._asked(layer, h, k[h : h + 1], v[h : h + 1]) for h in range(len(k))]
-            pair = (
-                np.concatenate([keys for keys, _ in heads]),
-                np.concatenate([values for _, values in heads]),
-            )
-        self._returned[layer] = pair
-        return pair
-
-    def first_wrong(
-        self, keys: Sequence[FloatArray], values: Sequence[FloatArray], n_tokens: int
-    ) -> int | None:
-        """The first layer whose rows are not the last ones of what a pass without a cache has."""
-        for layer, (k, v) in sorted(self._returned.items()):
-            n = min(k.shape[1], n_tokens)
-            for found, right in ((k, keys[layer]), (v, values[layer])):
-                if found.shape[1] > n_tokens or not np.allclose(
-                    found[:, -n:], right[:, n_tokens - n : n_tokens], atol=BAND
-                ):
-                    return layer
-        return None
-
-    def _asked(
-        self, layer: int, head: int, k: FloatArray, v: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        takes_layer = self._plan.surface.takes_layer
-        calls = self._calls.setdefault((0 if takes_layer else layer, head), [])
-        calls.append(_append(layer if takes_layer else 0, k, v, self._sizes.dtype))
-        read = [Ask("read", layer=layer if takes_layer else 0)]
-        answers = self._subject.run(self._sizes, [*calls, *read])
-        pair = _pair(answers, len(calls), layer)
-        if not {told.dtype for told in pair} <= {"float32", "float64"}:
-            raise _NarrowError
-        found = [_canonical(told.array, self._plan.surface.layout) for told in pair]
-        if self._plan.is_whole:
-            n = min(self._n_tokens, found[0].shape[1])
-            found = [array[:, :n] for array in found]
-        heads, n_new, size = k.shape
-        for array in found:
-            if array.shape != (heads, max(n_new, found[0].shape[1]), size):
-                shapes = " and ".join(str(list(told.array.shape)) for told in pair)
-                words = f"{shapes} came back as keys and values after {n_new} were added"
-                raise _NoRowsError(layer, words)
-        return found[0], found[1]
-
-
-def _append(layer: int, k: FloatArray, v: FloatArray, dtype: str) -> Append:
-    def rows(array: FloatArray) -> Rows:
-        n_heads, n, d = array.shape
-        return Rows(tuple(range(n)), n_heads, d, dtype=dtype, numbers=array[None])
-
-    return Append(layer, rows(k), rows(v))
-
-
-def _pair(answers: Sequence[Answer], n_calls: int, layer: int) -> tuple[Told, Told]:
-    """What the last append gave back, or else what was read after it."""
-    last = answers[n_calls] if len(answers) > n_calls else answers[-1]
-    if last.error is not None:
-        raise _NoRowsError(layer, ": ".join(last.error))
-    read = answers[-1]
-    pair = last.pair or read.pair
-    if pair is None:
-        raise _NoRowsError(layer, ": ".join(read.error) if read.error else "nothing came back")
-    return pair
-
-
-def _canonical(array: FloatArray, layout: str) -> FloatArray:
-    """[h, n, d] of the first sequence."""
-    axes = [axis for axis in "bhnd" if axis in layout]
-    array = array.transpose([layout.index(axis) for axis in axes])
-    if "b" in layout:
-        array = array[0]
-    return array if "h" in layout else array[None]
+    return Passage(token_ids, places, None, sight.readable(places, places))

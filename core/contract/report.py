@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.contract.check import Verdict
-from core.contract.decode import DecodeFinding
+from core.contract.decode import DecodeFinding, ModelTest
 from core.contract.rule import AN_ANSWER
 
 BROKEN = {
@@ -66,12 +66,18 @@ def mechanism(verdict: Verdict) -> str:
     return BROKEN[verdict.rule]
 
 
-def as_json(verdicts: Sequence[Verdict], decoded: DecodeFinding | None = None) -> dict[str, Any]:
+def as_json(verdicts: Sequence[Verdict], decoded: ModelTest | None = None) -> dict[str, Any]:
     """The whole report; `findings` are the roots, or else what the model test found."""
     findings = [_finding(verdict) for verdict in verdicts if verdict.state == "fail"]
+    told: dict[str, Any] = {"rules": [_rule_json(verdict) for verdict in verdicts]}
     if decoded is not None:
-        findings.append(_decoded_finding(decoded))
-    return {"rules": [_rule_json(verdict) for verdict in verdicts], "findings": findings}
+        if decoded.finding is not None:
+            findings.append(_decoded_finding(decoded.finding))
+        told["model_test"] = {
+            "models": list(decoded.models),
+            "not_covered": list(decoded.not_covered),
+        }
+    return {**told, "findings": findings}
 
 
 def decoded_mechanism(found: DecodeFinding) -> str:
@@ -87,6 +93,7 @@ def _decoded_finding(found: DecodeFinding) -> dict[str, Any]:
         "where": {
             "model": found.model,
             "capacity": found.capacity,
+            "sinks": found.sinks,
             "step": found.step,
             "layer": found.layer,
         },

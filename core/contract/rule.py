@@ -193,6 +193,16 @@ def one_of(*judges: Judge) -> Judge:
     return judge
 
 
+exactly = one_of(refusals, contents)
+"""Accepted or refused as it should be, and read exactly."""
+
+first_ones = one_of(refusals, first_rows)
+"""The same, of the rows that were appended; more may follow."""
+
+whole_state = one_of(refusals, lengths, counts, first_rows)
+"""The same, with every number and no row too many."""
+
+
 def _shows(view: View, expected: Expected, *, is_whole: bool) -> bool:
     fits = [expected.shown_with(n) for n in range(len(expected.older) + 1)]
     if is_whole:

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterator
 
-from core.contract.calls import Append, Ask, Call
+from core.contract.calls import Append
 from core.contract.plan import Plan, rows_of
 from core.contract.rule import (
     Break,
     Case,
     Heard,
     Rule,
-    contents,
+    exactly,
     first_rows,
     lengths,
     one_of,
     refusals,
 )
-from core.contract.rules_reading import LENGTH, READ, in_blocks, with_length
 from core.contract.rules_shapes import misfits
+from core.contract.sequences import LENGTH, READ, in_blocks, looks, with_length
 
 
 def _exact(plan: Plan) -> Iterator[Case]:
@@ -40,14 +40,6 @@ def _block_over(plan: Plan) -> Iterator[Case]:
         look = (READ,) if plan.offers("read") else ()
         yield Case(sizes, (*some, over))
         yield Case(sizes, (*some, over, *with_length(plan), *look))
-
-
-def looks(plan: Plan) -> tuple[Call, ...]:
-    """All that can be seen of a cache of one layer."""
-    asked: list[Call] = [Ask(name) for name in ("length", "seen") if plan.offers(name)]
-    if plan.offers("read_before"):
-        asked.append(READ)
-    return tuple(asked)
 
 
 def _refused(plan: Plan) -> Iterator[Case]:
@@ -217,7 +209,7 @@ RULES = (
         "a capacity of 1 works",
         "allow the length to reach the capacity",
         _one,
-        one_of(refusals, contents),
+        exactly,
         explained_by=(9, 4, 23),
     ),
     Rule(

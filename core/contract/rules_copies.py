@@ -6,7 +6,7 @@ from dataclasses import replace
 from core.contract.calls import Append, Ask
 from core.contract.plan import Plan, rows_of
 from core.contract.rule import Break, Case, Heard, Rule, first_rows
-from core.contract.rules_reading import READ, in_blocks
+from core.contract.sequences import READ, in_blocks, numbers
 
 INTEGERS = ("int", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
@@ -59,7 +59,7 @@ def _stays(heard: Heard) -> Break | None:
 
 def _numbers(plan: Plan) -> Iterator[Case]:
     sizes = plan.sizes(4)
-    asked = tuple(Ask(name) for name in ("length", "seen") if plan.offers(name))
+    asked = numbers(plan)
     if asked:
         yield Case(sizes, asked)
         yield Case(sizes, (rows_of(sizes, [0]), *asked))

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from core.contract.calls import Ask, Call, Sizes
 from core.contract.plan import Plan, rows_of
-from core.contract.rule import Case, Rule, first_rows, lengths, one_of, refusals
+from core.contract.rule import Case, Rule, first_ones, lengths, one_of, refusals
+from core.contract.sequences import numbers
 
 LAYERS = (0, 1)
 
@@ -47,9 +48,8 @@ def _both_numbers(plan: Plan) -> Iterator[Case]:
         return
     for n in (2, 3, 4, 7):
         sizes = plan.sizes(3)
-        asked = [Ask(name) for name in ("seen", "length") if plan.offers(name)]
         appends = [rows_of(sizes, [token]) for token in range(n)]
-        yield Case(sizes, (*appends, *asked))
+        yield Case(sizes, (*appends, *numbers(plan)))
 
 
 RULES = (
@@ -58,7 +58,7 @@ RULES = (
         "layers do not share rows, in whichever order they come",
         "keep buffers and a length for each layer",
         _apart,
-        one_of(refusals, first_rows),
+        first_ones,
         needs=("read",),
         explained_by=(3, 4),
     ),

@@ -3,20 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from core.contract.calls import Append, Call, Rows
+from core.contract.calls import Append, Call
 from core.contract.plan import Plan, rows_of
-from core.contract.rule import (
-    Break,
-    Case,
-    Heard,
-    Rule,
-    counts,
-    first_rows,
-    lengths,
-    one_of,
-    refusals,
-)
-from core.contract.rules_reading import LENGTH, READ
+from core.contract.rule import Break, Case, Heard, Rule, first_ones, whole_state
+from core.contract.sequences import LENGTH, READ, changed
 
 TOO_LARGE = 1e39
 """Above the range of float32 and of every narrower type."""
@@ -24,18 +14,11 @@ TOO_LARGE = 1e39
 ODD_KINDS = ("transposed", "strided", "negative")
 
 
-def _changed(append: Append, **changes: object) -> Append:
-    def odd(rows: Rows) -> Rows:
-        return replace(rows, **changes)
-
-    return replace(append, k=odd(append.k), v=odd(append.v))
-
-
 def _not_finite(plan: Plan) -> Iterator[Case]:
     sizes = plan.sizes(6)
     for what in ("nan", "inf"):
-        odd = _changed(rows_of(sizes, [0, 1, 2]), special={2: what})
-        yield Case(sizes, (_changed(rows_of(sizes, [0]), special={0: what}), READ))
+        odd = changed(rows_of(sizes, [0, 1, 2]), special={2: what})
+        yield Case(sizes, (changed(rows_of(sizes, [0]), special={0: what}), READ))
         yield Case(sizes, (odd, rows_of(sizes, [3]), READ))
 
 
@@ -45,7 +28,7 @@ def _types(plan: Plan) -> Iterator[Case]:
     other = "float64" if sizes.dtype == "float32" else "float32"
     first = rows_of(sizes, [0])
     for dtype in (other, "int64"):
-        yield Case(sizes, (first, READ, _changed(rows_of(sizes, [1]), dtype=dtype), READ))
+        yield Case(sizes, (first, READ, changed(rows_of(sizes, [1]), dtype=dtype), READ))
 
 
 def _told_types(plan: Plan) -> Iterator[Case]:
@@ -81,7 +64,7 @@ def _type_stays(heard: Heard) -> Break | None:
 def _too_large(plan: Plan) -> Iterator[Case]:
     """A number that only a wider type holds."""
     sizes = plan.sizes(6)
-    odd = _changed(rows_of(sizes, [1]), dtype="float64", fill=TOO_LARGE)
+    odd = changed(rows_of(sizes, [1]), dtype="float64", fill=TOO_LARGE)
     yield Case(sizes, (rows_of(sizes, [0]), odd, READ))
 
 
@@ -101,13 +84,13 @@ def _lying(plan: Plan) -> Iterator[Case]:
     if plan.surface.library == "numpy":
         kinds = (*kinds, "read_only")
     for kind in kinds:
-        yield Case(sizes, (_changed(rows_of(sizes, [0, 1, 2]), kind=kind), READ))
-        yield Case(sizes, (rows_of(sizes, [0]), _changed(rows_of(sizes, [1, 2]), kind=kind), READ))
+        yield Case(sizes, (changed(rows_of(sizes, [0, 1, 2]), kind=kind), READ))
+        yield Case(sizes, (rows_of(sizes, [0]), changed(rows_of(sizes, [1, 2]), kind=kind), READ))
 
 
 def _zeros(plan: Plan) -> Iterator[Case]:
     sizes = plan.sizes(4)
-    zero = _changed(rows_of(sizes, [0]), fill=0.0)
+    zero = changed(rows_of(sizes, [0]), fill=0.0)
     asked: tuple[Call, ...] = (LENGTH, READ) if plan.offers("length") else (READ,)
     yield Case(sizes, (zero, *asked))
     yield Case(sizes, (zero, rows_of(sizes, [1]), *asked))
@@ -116,7 +99,7 @@ def _zeros(plan: Plan) -> Iterator[Case]:
 def _devices(plan: Plan) -> Iterator[Case]:
     if plan.surface.library == "torch":
         sizes = plan.sizes(4)
-        yield Case(sizes, (rows_of(sizes, [0]), _changed(rows_of(sizes, [1]), kind="meta"), READ))
+        yield Case(sizes, (rows_of(sizes, [0]), changed(rows_of(sizes, [1]), kind="meta"), READ))
 
 
 def _refuses_meta(heard: Heard) -> Break | None:
@@ -130,7 +113,7 @@ RULES = (
         "NaN and infinity are stored as they are, and stay in their row",
         "store numbers; compute nothing with them",
         _not_finite,
-        one_of(refusals, first_rows),
+        first_ones,
         needs=("read",),
         explained_by=(3, 4),
     ),
@@ -172,7 +155,7 @@ RULES = (
         "arrays may lie in memory in any way",
         "copy by value; do not reinterpret memory",
         _lying,
-        one_of(refusals, first_rows),
+        first_ones,
         needs=("read",),
         explained_by=(3, 4),
     ),
@@ -181,7 +164,7 @@ RULES = (
         "a row of zeros is a row",
         "count appends; do not guess the length from what is not zero",
         _zeros,
-        one_of(refusals, lengths, counts, first_rows),
+        whole_state,
         needs=("read",),
         explained_by=(3, 4),
     ),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from core.contract.calls import Append, Ask, Call, Sizes
+from core.contract.calls import Ask, Call
 from core.contract.ideal import Expected
 from core.contract.plan import Plan, rows_of
 from core.contract.reading import View
@@ -14,19 +14,13 @@ from core.contract.rule import (
     Rule,
     contents,
     counts,
+    first_ones,
     first_rows,
     lengths,
     one_of,
     refusals,
 )
-
-READ = Ask("read")
-LENGTH = Ask("length")
-
-
-def with_length(plan: Plan, *calls: Call) -> tuple[Call, ...]:
-    """The calls, and the length where it can be asked."""
-    return (*calls, LENGTH) if plan.offers("length") else calls
+from core.contract.sequences import LENGTH, READ, in_blocks, with_length
 
 
 def _empty(plan: Plan) -> Iterator[Case]:
@@ -96,15 +90,6 @@ def has_two_head_sizes(plan: Plan) -> bool:
     )
 
 
-def in_blocks(sizes: Sizes, blocks: tuple[int, ...], layer: int = 0) -> list[Append]:
-    """Tokens 0, 1, 2, … in blocks of these lengths."""
-    starts = [sum(blocks[:i]) for i in range(len(blocks))]
-    return [
-        rows_of(sizes, range(start, start + n), layer)
-        for start, n in zip(starts, blocks, strict=True)
-    ]
-
-
 def _never_written(plan: Plan) -> Iterator[Case]:
     if plan.is_whole:
         return
@@ -171,7 +156,7 @@ RULES = (
         "rows are read as they were appended, bit for bit and in order",
         "write the new rows at length : length + n of both keys and values",
         _contents_cases,
-        one_of(refusals, first_rows),
+        first_ones,
         needs=("read",),
         explained_by=(2,),
     ),

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from core.contract.calls import ONE_FOLD, TWO_FOLD, Append, Rows, Sizes
+from core.contract.calls import ONE_FOLD, TWO_FOLD, Append, Sizes
 from core.contract.plan import Plan, rows_of
 from core.contract.rule import Case, Rule, refusals
+from core.contract.sequences import changed
 
 
 def _mismatched(plan: Plan) -> Iterator[Case]:
@@ -28,16 +29,9 @@ def _with(append: Append, k: tuple[int, ...], v: tuple[int, ...]) -> Append:
     return replace(append, k=replace(append.k, tokens=k), v=replace(append.v, tokens=v))
 
 
-def _both(append: Append, **changes: int) -> Append:
-    def odd(rows: Rows) -> Rows:
-        return replace(rows, **changes)
-
-    return replace(append, k=odd(append.k), v=odd(append.v))
-
-
 def _each_alone(append: Append, **changes: int) -> Iterator[Append]:
     """The keys alone changed, and the values alone."""
-    both = _both(append, **changes)
+    both = changed(append, **changes)
     yield replace(append, k=both.k)
     yield replace(append, v=both.v)
 
@@ -46,18 +40,12 @@ def _wrong_shapes(plan: Plan) -> Iterator[Case]:
     sizes = plan.sizes(8)
     first, right = rows_of(sizes, [0]), rows_of(sizes, [1, 2])
     if plan.has_heads:
-        yield Case(sizes, (first, _both(right, n_heads=sizes.n_heads + 1)))
+        yield Case(sizes, (first, changed(right, n_heads=sizes.n_heads + 1)))
     for d in (sizes.d_k + 1, max(sizes.d_k - 1, 2)):
         if d != sizes.d_k:
-            yield Case(sizes, (first, _both(right, d=d)))
+            yield Case(sizes, (first, changed(right, d=d)))
             yield from (Case(sizes, (first, odd)) for odd in _each_alone(right, d=d))
-    yield Case(sizes, (first, of_kind(right, TWO_FOLD)))
-
-
-def of_kind(append: Append, kind: str) -> Append:
-    """The same rows, held in another way."""
-    k, v = replace(append.k, kind=kind), replace(append.v, kind=kind)
-    return replace(append, k=k, v=v)
+    yield Case(sizes, (first, changed(right, kind=TWO_FOLD)))
 
 
 def _stretched(plan: Plan) -> Iterator[Case]:
@@ -78,12 +66,12 @@ def _stretched_shapes(plan: Plan) -> Iterator[Case]:
     sizes = plan.sizes(8, batch=2) if plan.has_batch else plan.sizes(8)
     for tokens in ([1, 2], [1]):
         first, right = rows_of(sizes, [0]), rows_of(sizes, tokens)
-        yield Case(sizes, (first, _both(right, d=1)))
+        yield Case(sizes, (first, changed(right, d=1)))
         if sizes.n_heads > 1:
-            yield Case(sizes, (first, _both(right, n_heads=1)))
+            yield Case(sizes, (first, changed(right, n_heads=1)))
         if sizes.batch > 1:
-            yield Case(sizes, (first, _both(right, batch=1)))
-        yield Case(sizes, (first, of_kind(right, ONE_FOLD)))
+            yield Case(sizes, (first, changed(right, batch=1)))
+        yield Case(sizes, (first, changed(right, kind=ONE_FOLD)))
 
 
 def misfits(plan: Plan) -> Iterator[tuple[Sizes, Append]]:

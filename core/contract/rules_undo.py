@@ -5,20 +5,8 @@ from collections.abc import Iterator
 from core.contract.calls import Append, Ask, Call
 from core.contract.plan import Plan, rows_of
 from core.contract.reading import listed
-from core.contract.rule import (
-    Break,
-    Case,
-    Heard,
-    Rule,
-    contents,
-    counts,
-    first_rows,
-    lengths,
-    one_of,
-    refusals,
-)
-from core.contract.rules_capacity import looks
-from core.contract.rules_reading import READ, in_blocks
+from core.contract.rule import Break, Case, Heard, Rule, exactly, refusals, whole_state
+from core.contract.sequences import READ, in_blocks, looks
 
 
 def _cut(n: int) -> Ask:
@@ -158,7 +146,7 @@ RULES = (
         "truncating to t keeps the first t tokens, exactly",
         "set the length to t in every layer; refuse a t that is not between 0 and what was seen",
         _truncated,
-        one_of(refusals, lengths, counts, first_rows),
+        whole_state,
         needs=("truncate", "read_before"),
         explained_by=(1, 3, 4, 6),
     ),
@@ -176,7 +164,7 @@ RULES = (
         "after truncating to t the next row lands at t",
         "write at the length, and forget the old tail",
         _after_cut,
-        one_of(refusals, lengths, counts, first_rows),
+        whole_state,
         needs=("truncate", "read"),
         explained_by=(28, 3, 4, 9),
     ),
@@ -193,7 +181,7 @@ RULES = (
         "restoring a snapshot gives the state back, as often as one likes",
         "copy the arrays and counters when saving, and again when restoring",
         _saved,
-        one_of(refusals, lengths, counts, first_rows),
+        whole_state,
         needs=("snapshot", "restore", "read"),
         explained_by=(3, 4, 9),
     ),
@@ -210,7 +198,7 @@ RULES = (
         "sequences of a batch do not touch each other",
         "index by sequence wherever rows are written or moved",
         _neighbours,
-        one_of(refusals, contents),
+        exactly,
         needs=("read",),
         explained_by=(3, 4),
     ),

@@ -4,20 +4,8 @@ from collections.abc import Iterator
 
 from core.contract.calls import Ask, Call
 from core.contract.plan import Plan, rows_of
-from core.contract.rule import (
-    Break,
-    Case,
-    Heard,
-    Rule,
-    contents,
-    counts,
-    first_rows,
-    lengths,
-    one_of,
-    refusals,
-)
-from core.contract.rules_capacity import looks
-from core.contract.rules_reading import READ, in_blocks
+from core.contract.rule import Break, Case, Heard, Rule, exactly, whole_state
+from core.contract.sequences import READ, in_blocks, looks
 
 
 def _windows(plan: Plan) -> Iterator[Case]:
@@ -98,7 +86,7 @@ RULES = (
         "a window shows the last rows, as many as the capacity",
         "keep the last `window` rows, the new one included, in the order of the text",
         _windows,
-        one_of(refusals, contents),
+        exactly,
         needs=("read",),
         explained_by=(3, 4),
     ),
@@ -107,7 +95,7 @@ RULES = (
         "the oldest row leaves first, and a sink never",
         "let rows go from behind the sinks",
         _order,
-        one_of(refusals, contents),
+        exactly,
         needs=("read",),
         explained_by=(23,),
     ),
@@ -123,7 +111,7 @@ RULES = (
         "nothing is lost when a window becomes just full",
         "let go when there are more rows than the window, not when there are as many",
         _just_full,
-        one_of(refusals, contents),
+        exactly,
         needs=("read",),
         explained_by=(23,),
     ),
@@ -132,7 +120,7 @@ RULES = (
         "a reset cache is a new one",
         "put back every counter, pointer and flag, in all layers",
         _born_again,
-        one_of(refusals, lengths, counts, first_rows),
+        whole_state,
         needs=("reset",),
         explained_by=(1, 4, 9, 3, 23),
     ),

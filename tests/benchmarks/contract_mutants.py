@@ -26,13 +26,13 @@ from typing import Self
 from core.contract import subject as subjects
 from core.contract.check import check
 from core.contract.plan import Declared, plan_for
-from core.contract.subject import NotDrivableError, Source, Subject
+from core.contract.subject import NotDrivableError, Source
 from tests.helpers.mutation import OPERATORS, Mutant, mutants_of
+from tests.helpers.subjects import Subjects
 
 CACHES = Path(__file__).parents[1] / "helpers" / "caches"
 EQUIVALENTS = Path(__file__).with_name("contract_equivalents.json")
 CLASSES = {"contiguous": "KVCache", "ring": "RingCache", "layered": "LayeredCache"}
-FILES = {name: file for file, name in CLASSES.items()}
 PROMISED: dict[str, frozenset[Declared]] = {
     "contiguous": frozenset(("broadcast",)),
     "ring": frozenset(("broadcast", "copies")),
@@ -165,16 +165,17 @@ class Checker:
     def __init__(self, folder: Path) -> None:
         """Mutants are written into the folder."""
         self._folder = folder
-        self._subjects: dict[str, Subject] = {}
+        self._subjects = Subjects(limit_s=CALL_LIMIT_S, patience_s=PATIENCE_S)
         self._n = 0
-        subjects.LOAD_LIMIT_S = LOAD_LIMIT_S  # a mutant may hang when it is first tried
 
     def __enter__(self) -> Self:
+        # A mutant may hang when it is first tried.
+        self._usual_s, subjects.LOAD_LIMIT_S = subjects.LOAD_LIMIT_S, LOAD_LIMIT_S
         return self
 
     def __exit__(self, *error: object) -> None:
-        for subject in self._subjects.values():
-            subject.close()
+        subjects.LOAD_LIMIT_S = self._usual_s
+        self._subjects.__exit__(*error)
 
     def checked(self, mutant: Mutant) -> Outcome:
         """What comes of a mutant."""
@@ -187,7 +188,7 @@ class Checker:
         start = time.monotonic()
         state, why, verdicts = "survived", "", []
         try:
-            subject = self._subject(Source(path, CLASSES[name]))
+            subject = self._subjects.turned_to(Source(path, CLASSES[name]))
             verdicts = check(subject, plan_for(subject, PROMISED[name]))
         except NotDrivableError as error:
             state, why = "breaks" if _breaks_at_once(name, folder) else "undrivable", str(error)
@@ -197,16 +198,6 @@ class Checker:
             state = "found"
         seconds = round(time.monotonic() - start, 1)
         return Outcome(mutant.id, mutant.change, state, roots, follows, seconds, why)
-
-    def _subject(self, source: Source) -> Subject:
-        subject = self._subjects.get(source.name)
-        if subject is None:
-            right = Source(CACHES / f"{FILES[source.name]}.py", source.name)
-            subject = self._subjects[source.name] = Subject(
-                right, limit_s=CALL_LIMIT_S, patience_s=PATIENCE_S
-            )
-        subject.turn_to(source)
-        return subject
 
 
 def _breaks_at_once(name: str, folder: Path) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import pytest
 from app import cli
 from app.__main__ import COMMANDS
 
-CACHES = Path(__file__).parents[1] / "helpers" / "caches"
+ROOT = Path(__file__).parents[2]
+CACHES = ROOT / "tests" / "helpers" / "caches"
 INTERVIEW = f"{CACHES / 'interview.py'}:KVCache"
 CONTIGUOUS = f"{CACHES / 'contiguous.py'}:KVCache"
 
@@ -41,11 +43,21 @@ def test_the_program_knows_the_command():
 def test_a_class_with_faults_is_told_with_the_calls_that_show_them(told):
     status, text, _ = told(INTERVIEW)
     assert status == 1
-    assert text.endswith("3 rules broken; 6 more follow from them\n")
+    assert text.endswith(
+        "3 rules broken; 6 more follow from them\n"
+        "models do not decode with it as long as a rule is broken\n"
+    )
     assert (
         "rule 9: exact fill is refused\n    new, capacity 1\n    append 1 row\n"
         "  expected  accepted\n  found     ValueError: cache full\n"
     ) in text
+
+
+def test_the_example_of_the_guide_prints_what_stands_there(told, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "core" / "README.md").read_text("utf-8").split("## Your own cache\n")[1]
+    command, shown = re.search(r"```\n\$ kvscope check (.*?)\n(.*?)```", text, re.DOTALL).groups()
+    assert told(*command.split()) == (1, shown, "")
 
 
 def test_a_right_class_has_status_0_and_its_notes_say_what_was_seen(told):
@@ -53,6 +65,7 @@ def test_a_right_class_has_status_0_and_its_notes_say_what_was_seen(told):
     assert status == 0
     assert "no rule is broken" in text
     assert "note 17: writing to what came back changes the cache\n" in text
+    assert text.endswith("tiny-learned, tiny-rope, tiny-alibi decode with it as without a cache\n")
 
 
 def test_the_report_in_json_is_one_line_with_every_rule_and_the_roots(told):
@@ -121,12 +134,17 @@ def test_arguments_that_are_given_reach_the_constructor(told):
         (("nothing.py:KVCache",), "nothing.py: there is no such file"),
         (("nothing.py",), "'nothing.py' names no class: write FILE.py:NAME"),
         ((f"{CACHES / 'interview.py'}:Cache",), "has no 'Cache'; it has KVCache"),
+        ((f"{CACHES.parent / 'models' / 'nano.py'}:both",), "both is a model: give --kind model"),
         ((CONTIGUOUS, "--args", "8, 4"), "--args '8, 4' has no names"),
         ((CONTIGUOUS, "--args", "rows=8"), "--args names 'rows', which KVCache does not take"),
         ((CONTIGUOUS, "--only", "41"), "'41' is no rule; they go from 1 to 40"),
         ((CONTIGUOUS, "--adapter", "none.py"), "--adapter none.py: there is no such file"),
         ((CONTIGUOUS, "--declare", "copies", "--declare", "live_views"), "exclude each other"),
         ((CONTIGUOUS, "--write-tests", "/nowhere/t.py"), "/nowhere/t.py: cannot be written"),
+        (
+            (CONTIGUOUS, "--prompt-ids", "1,2"),
+            "--prompt-ids is for a model, and this is a class; leave it out, or give --kind model",
+        ),
         (
             (CONTIGUOUS, "--adapter", CONTIGUOUS.split(":")[0], "--write-tests", "t.py"),
             "leave one of the two out",
@@ -174,6 +192,15 @@ HANGS = """
 """
 
 
+@pytest.fixture
+def ctrl_c_is_heard():
+    """Programs that are started hear Ctrl+C; those of a shell's background job would not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_ends_the_check_and_the_process_of_the_class(tmp_path):
     path, pid_file = tmp_path / "theirs.py", tmp_path / "pid"
     path.write_text(textwrap.dedent(HANGS), encoding="utf-8")

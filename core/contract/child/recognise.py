@@ -1,17 +1,13 @@
-"""Finds the class in its file, and a way to drive it."""
+"""Finds a way to drive a class."""
 # The user's objects have no type that is known.
 # pyright: basic
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import sys
-import types
-from pathlib import Path
 from typing import Any
 
-from .adapter import CacheAdapter
 from .arrays import Arrays
 from .constructor import Constructor, NotDrivableError
 from .surfaces import Recognised
@@ -33,37 +29,6 @@ SIZES = {
 
 TRIALS = ((3, 2), (1, 1))
 """Blocks of rows; the second is for a class that loses rows of a block."""
-
-
-def loaded(path: str, name: str) -> Any:
-    """What the file calls by this name.
-
-    Raises:
-        NotDrivableError: there is no such file or name, or running the file fails.
-    """
-    module = _module(path, "the_file_under_test")
-    if not hasattr(module, name):
-        public = [n for n, thing in vars(module).items() if isinstance(thing, type) and n[0] != "_"]
-        raise NotDrivableError(f"{path} has no {name!r}; it has {', '.join(public) or 'no class'}")
-    return getattr(module, name)
-
-
-def adapter_of(path: str) -> CacheAdapter:
-    """The adapter that a file defines."""
-    shared = types.ModuleType("kvscope_check")
-    shared.CacheAdapter = CacheAdapter  # type: ignore[attr-defined]  (made for the user's import)
-    sys.modules["kvscope_check"] = shared
-    module = _module(path, "the_adapter")
-    found = [
-        thing
-        for thing in vars(module).values()
-        if isinstance(thing, type) and issubclass(thing, CacheAdapter) and thing is not CacheAdapter
-    ]
-    if len(found) != 1:
-        raise NotDrivableError(
-            f"{path} has {len(found)} classes that extend CacheAdapter; one is needed"
-        )
-    return found[0]()
 
 
 def recognised(cls: Any, given: dict[str, Any]) -> tuple[Recognised, Constructor]:
@@ -126,17 +91,3 @@ def _fits(keys: Any, k: Any, layout: str, n_rows: int) -> bool:
         return False
     same = all(keys.shape[i] == k.shape[i] for i, axis in enumerate(layout) if axis != "n")
     return same and keys.shape[layout.index("n")] >= n_rows
-
-
-def _module(path: str, name: str) -> types.ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise NotDrivableError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    sys.path.insert(0, str(Path(path).resolve().parent))
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise NotDrivableError(f"running {path} failed: {type(error).__name__}: {error}") from error
-    return module

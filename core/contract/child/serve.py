@@ -1,39 +1,37 @@
-"""Answers the checker, line by line, until it hangs up."""
+"""Answers the checker: what is known of a class, and what it does when it is called."""
 # The user's objects have no type that is known.
 # pyright: basic
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from .adapter import CacheAdapter
 from .constructor import NotDrivableError
 from .driver import Driver
-from .recognise import adapter_of, loaded, recognised
+from .files import adapter_of, loaded
+from .recognise import recognised
 
 
-def serve(asks: BinaryIO, answers: BinaryIO) -> None:
-    """Read one JSON object a line, and write one or more."""
+class Server:
+    """One class, and how it is driven."""
 
-    def tell(line: dict[str, Any]) -> None:
-        answers.write(json.dumps(line).encode() + b"\n")
-        answers.flush()
+    def __init__(self) -> None:
+        self._driver: Driver | None = None
 
-    driver: Driver | None = None
-    for line in asks:
-        ask = json.loads(line)
-        if ask["do"] == "load":
-            try:
-                driver, told = _loaded(ask)
-            except NotDrivableError as error:
-                tell({"cannot": str(error)})
-                continue
-            tell({"ok": told})
-        elif driver is not None:
-            for answer in driver.answers(ask["sizes"], ask["calls"]):
-                tell(answer)
+    def answers(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """What is to be told."""
+        if ask["do"] == "run":
+            assert self._driver is not None  # noqa: S101  (loading comes first)
+            yield from self._driver.answers(ask["sizes"], ask["calls"])
+            return
+        try:
+            self._driver, told = _loaded(ask)
+            yield {"ok": told}
+        except NotDrivableError as error:
+            yield {"cannot": str(error)}
 
 
 def _loaded(ask: dict[str, Any]) -> tuple[Driver, dict[str, Any]]:
@@ -41,7 +39,7 @@ def _loaded(ask: dict[str, Any]) -> tuple[Driver, dict[str, Any]]:
     cls = loaded(ask["path"], ask["name"])
     _limit_memory(ask["memory_mb"])  # with its libraries loaded, and before it is tried
     if ask["adapter"] is not None:
-        adapter = adapter_of(ask["adapter"])
+        adapter: CacheAdapter = adapter_of(ask["adapter"], CacheAdapter)
         told: dict[str, Any] = {
             "surface": type(adapter).__name__,
             "offers": _offers(adapter),

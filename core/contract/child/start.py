@@ -1,13 +1,14 @@
 """The first file that runs in the other process; a script, started by its path.
 
-It hides kvscope's own packages, so that the user's file finds its own `core` and `app`, and keeps
-the standard streams for the checker: what the user's code prints goes to the error stream.
+Its argument names the package that answers: `child` (a class) or `model.child`. It hides kvscope's
+own packages, so that the user's file finds its own `core` and `app`, and keeps the standard streams
+for the checker: what the user's code prints goes to the error stream.
 """
 # The user's objects have no type that is known.
 # pyright: basic
 
 import importlib
-import importlib.util
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -15,11 +16,12 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
+from typing import BinaryIO
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+CONTRACT = Path(__file__).resolve().parents[1]
+ROOT = CONTRACT.parents[1]
 HIDDEN = ("app", "core", "resources", "tests")
-NAME = "kvscope_child"
+NAME = "kvscope_contract"
 
 
 class Hidden(MetaPathFinder):
@@ -42,28 +44,28 @@ class Hidden(MetaPathFinder):
         return found
 
 
-def package(name: str, folder: Path) -> None:
-    """Make a folder a package of this name."""
-    spec = importlib.util.spec_from_file_location(
-        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
-    )
-    assert spec is not None  # noqa: S101  (the folder lies beside this file)
-    assert spec.loader is not None  # noqa: S101
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-
-
-def main(name: str = NAME) -> None:
-    """Serve the checker on what were the standard streams; `name` is the package that does."""
+def main(serving: str) -> None:
+    """Serve the checker on what were the standard streams."""
     asks = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     sys.meta_path.insert(0, Hidden())
-    package(NAME, HERE)
-    importlib.import_module(f"{name}.serve").serve(asks, answers)
+    contract = ModuleType(NAME)
+    contract.__path__ = [str(CONTRACT)]
+    sys.modules[NAME] = contract
+    serve(importlib.import_module(f"{NAME}.{serving}.serve"), asks, answers)
+
+
+def serve(serving: ModuleType, asks: BinaryIO, answers: BinaryIO) -> None:
+    """Read one JSON object a line, and write one or more that name it, until the checker goes."""
+    server = serving.Server()
+    for line in asks:
+        ask = json.loads(line)
+        for told in server.answers(ask):
+            answers.write(json.dumps({**told, "of": ask["ask"]}).encode() + b"\n")
+            answers.flush()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

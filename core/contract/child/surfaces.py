@@ -38,6 +38,8 @@ class Recognised(CacheAdapter):
         sample = constructor.make({**sizes, "dtype": dtype})
         self._adder = names.first_of(sample, names.ADDERS)
         if self._adder is None:
+            if hasattr(sample, "forward"):
+                raise NotDrivableError(f"{cls.__name__} is a model: give --kind model")
             tried = ", ".join(names.ADDERS[:4])
             raise NotDrivableError(
                 f"{cls.__name__} has no method that adds rows ({tried}, …); write an adapter"

@@ -1,13 +1,6 @@
 """The user's model, in a process of its own: asked, watched, and given up when it falls."""
 
 import base64
-import json
-import os
-import queue
-import subprocess
-import sys
-import threading
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +11,11 @@ import numpy as np
 
 from core.arrays import FloatArray
 from core.contract.model.facts import About, Call, about_of, call_of
+from core.contract.process import Line, Process
 from core.contract.subject import NotDrivableError
 
-START = Path(__file__).with_name("child") / "start.py"
 LOAD_LIMIT_S = 300.0
-N_LAST_BYTES, N_LAST_SHOWN = 400, 120
+N_LAST_SHOWN = 120
 Ids = Sequence[Sequence[int]]
 
 
@@ -80,14 +73,7 @@ class ModelSubject:
             NotDrivableError: that fails, or the model cannot be driven.
         """
         self.source, self._limit_s = source, limit_s
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        self._printed: deque[int] = deque(maxlen=N_LAST_BYTES)
-        try:
-            self.about = self._start()
-        except NotDrivableError:
-            self.close()
-            raise
+        self._process, self.about = self._started()
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -104,13 +90,7 @@ class ModelSubject:
 
     def close(self) -> None:
         """End the process."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout, process.stderr):
-                if stream is not None:
-                    stream.close()
+        self._process.close()
 
     def turn_to(self, source: Source) -> None:
         """Make another model in the same process.
@@ -119,7 +99,10 @@ class ModelSubject:
             NotDrivableError: as for the first one.
         """
         self.source = source
-        self.about = self._load()
+        if self._process.is_open:
+            self.about = self._loaded(self._process)
+        else:
+            self._process, self.about = self._started()
 
     def uncached(self, ids: Ids, *, with_numbers: bool = False) -> Uncached:
         """Its forward without a cache, on texts of equal length.
@@ -127,7 +110,8 @@ class ModelSubject:
         Raises:
             NotDrivableError: it raises, hangs, or ends the process.
         """
-        told = self._end({"do": "uncached", "ids": ids, "numbers": with_numbers})
+        ask: Line = {"do": "uncached", "ids": ids, "numbers": with_numbers}
+        told = self._end(self._running(), ask, self._limit_s)
         logits = None
         if with_numbers:
             flat = np.frombuffer(base64.b64decode(told["logits"]), np.float64)
@@ -150,7 +134,7 @@ class ModelSubject:
             NotDrivableError: nothing can be called.
         """
         ask = {"do": "decode", "ids": ids, "chunks": chunks, "watch": watch, "before": before}
-        for told in self._told(ask):
+        for told in self._told(self._running(), ask, self._limit_s):
             if "done" not in told:
                 yield call_of(told)
 
@@ -159,90 +143,50 @@ class ModelSubject:
     ) -> dict[str, Any]:
         """Black-box probes of one call: "matter", "blind", "swapped", "told"."""
         ask: dict[str, Any] = {"do": "probe", "ids": ids, "chunks": chunks, "call": call}
-        return self._end({**ask, "spare": spare, "band": band})
+        ask |= {"spare": spare, "band": band}
+        return self._end(self._running(), ask, self._limit_s)
 
-    def _start(self) -> About:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-        self._lines = queue.SimpleQueue()
-        self._printed.clear()
-        process = subprocess.Popen(  # noqa: S603  (our own file; what it loads was asked for)
-            [sys.executable, "-P", str(START)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-        )
-        self._process = process
-        threading.Thread(target=_collect, args=(process, self._lines), daemon=True).start()
-        threading.Thread(target=_listen, args=(process, self._printed), daemon=True).start()
-        return self._load()
+    def _started(self) -> tuple[Process, About]:
+        """A new process with the model in it; none stays behind when that fails."""
+        process = Process("model.child")
+        try:
+            return process, self._loaded(process)
+        except BaseException:
+            process.close()
+            raise
 
-    def _load(self) -> About:
+    def _loaded(self, process: Process) -> About:
         source = self.source
         adapter = None if source.adapter is None else str(source.adapter)
         ask: dict[str, Any] = {"do": "load", "path": str(source.path), "name": source.name}
         ask |= {"adapter": adapter, "widened": source.is_widened}
-        return about_of(self._end(ask, max(LOAD_LIMIT_S, self._limit_s)))
+        return about_of(self._end(process, ask, max(LOAD_LIMIT_S, self._limit_s)))
 
-    def _end(self, ask: dict[str, Any], limit_s: float | None = None) -> dict[str, Any]:
+    def _running(self) -> Process:
+        """The process; a new one where the last one fell."""
+        if not self._process.is_open:
+            self._process, self.about = self._started()
+        return self._process
+
+    def _end(self, process: Process, ask: Line, limit_s: float) -> Line:
         """What is told in the end."""
-        *_, last = self._told(ask, limit_s)
+        *_, last = self._told(process, ask, limit_s)
         return last["done"]
 
-    def _told(self, ask: dict[str, Any], limit_s: float | None = None) -> Iterator[dict[str, Any]]:
+    def _told(self, process: Process, ask: Line, limit_s: float) -> Iterator[Line]:
         """Each thing told, until the end."""
-        if self._process is None:
-            self._start()
-        assert self._process is not None  # noqa: S101  (it was started)
-        assert self._process.stdin is not None  # noqa: S101  (it is a pipe)
-        try:
-            self._process.stdin.write(json.dumps(ask).encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # the next line says that it ended
-        while True:
-            told = self._next(self._limit_s if limit_s is None else limit_s)
+        for told in process.ask(ask, limit_s):
             if "cannot" in told:
                 raise NotDrivableError(str(told["cannot"]))
+            if "hung" in told or "ended" in told:
+                raise FellError(f"{self.source.path.name}:{self.source.name} {_fall(told)}")
             yield told
             if "done" in told:
                 return
 
-    def _next(self, limit_s: float) -> dict[str, Any]:
-        name = f"{self.source.path.name}:{self.source.name}"
-        try:
-            told = self._lines.get(timeout=limit_s)
-        except queue.Empty:
-            self.close()
-            raise FellError(f"{name} gave no answer within {limit_s:g} s") from None
-        if told is None:
-            status = None if self._process is None else self._process.wait()
-            self.close()
-            lines = bytes(self._printed).decode(errors="replace").split("\n")
-            last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-            why = f": {last[-N_LAST_SHOWN:]}" if last else ""
-            raise FellError(f"{name} ended the interpreter (status {status}){why}")
-        return told
 
-
-def _collect(
-    process: subprocess.Popen[bytes], lines: "queue.SimpleQueue[dict[str, Any] | None]"
-) -> None:
-    """Hand over each line of a process as it comes; None: there are no more."""
-    assert process.stdout is not None  # noqa: S101  (it is a pipe)
-    try:
-        for line in process.stdout:
-            lines.put(json.loads(line))
-    except ValueError:
-        pass  # closed meanwhile, or killed amid a line
-    lines.put(None)
-
-
-def _listen(process: subprocess.Popen[bytes], printed: deque[int]) -> None:
-    """Keep the last bytes of what the user's code prints, however much that is."""
-    assert process.stderr is not None  # noqa: S101  (it is a pipe)
-    try:
-        while piece := os.read(process.stderr.fileno(), 65536):
-            printed.extend(piece)
-    except (OSError, ValueError):
-        pass  # closed meanwhile
+def _fall(told: Line) -> str:
+    if "hung" in told:
+        return f"gave no answer within {told['hung']:g} s"
+    why = f": {told['printed'][-N_LAST_SHOWN:]}" if told["printed"] else ""
+    return f"ended the interpreter (status {told['ended']}){why}"

@@ -14,10 +14,25 @@ CACHES = Path(__file__).parents[2] / "helpers" / "caches"
 RIGHT = {"contiguous": "KVCache", "ring": "RingCache", "layered": "LayeredCache"}
 
 
-def verdicts_of(path, name, declared=(), only=(), limit_s=10.0):
-    with Subject(Source(path, name), limit_s=limit_s) as subject:
-        plan = plan_for(subject, frozenset(declared))
-        return {verdict.rule: verdict for verdict in check(subject, plan, only)}
+@pytest.fixture
+def verdicts_of(subjects):
+    """Verdict by rule."""
+
+    def told(path, name, declared=(), only=()):
+        return verdicts_from(subjects.turned_to(Source(path, name)), declared, only)
+
+    return told
+
+
+def verdicts_from(subject, declared=(), only=()):
+    plan = plan_for(subject, frozenset(declared))
+    return {verdict.rule: verdict for verdict in check(subject, plan, only)}
+
+
+def verdicts_alone(path, only=(), limit_s=10.0):
+    """In a process of its own, for a class that may not leave it as it was."""
+    with Subject(Source(path, "KVCache"), limit_s=limit_s) as subject:
+        return verdicts_from(subject, only=only)
 
 
 def written(folder, text, name="theirs.py"):
@@ -32,7 +47,7 @@ def changed(folder, of, old, new):
     return written(folder, text.replace(old, new))
 
 
-def test_the_interview_class_has_three_roots():
+def test_the_interview_class_has_three_roots(verdicts_of):
     verdicts = verdicts_of(CACHES / "interview.py", "KVCache")
     roots = {rule: mechanism(v) for rule, v in verdicts.items() if v.state == "fail"}
     assert roots == {
@@ -42,31 +57,33 @@ def test_the_interview_class_has_three_roots():
     }
 
 
-def test_what_follows_names_its_root():
+def test_what_follows_names_its_root(verdicts_of):
     verdicts = verdicts_of(CACHES / "interview.py", "KVCache")
     follows = {rule: v.root for rule, v in verdicts.items() if v.state == "follows"}
     assert follows == {1: 4, 2: 4, 5: 4, 38: 4, 10: 11, 14: 9}
 
 
 @pytest.mark.parametrize("file", RIGHT)
-def test_a_right_class_breaks_no_rule(file):
+def test_a_right_class_breaks_no_rule(verdicts_of, file):
     verdicts = verdicts_of(CACHES / f"{file}.py", RIGHT[file])
     assert {v.rule for v in verdicts.values() if v.state in ("fail", "follows")} == set()
     assert sum(v.state == "pass" for v in verdicts.values()) >= 15
 
 
-def test_every_rule_has_a_state():
+def test_every_rule_has_a_state(verdicts_of):
     assert set(verdicts_of(CACHES / "contiguous.py", "KVCache")) == set(range(1, 41))
 
 
-def test_live_views_are_noted_and_fail_where_copies_are_promised():
+def test_live_views_are_noted_and_fail_where_copies_are_promised(verdicts_of):
     path = CACHES / "contiguous.py"
     assert verdicts_of(path, "KVCache", only=(17, 18))[17].state == "note"
     promised = verdicts_of(path, "KVCache", ("copies",), only=(17, 18))
     assert {promised[17].state, promised[18].state} == {"fail"}
 
 
-def test_a_class_that_joins_whatever_comes_accepts_what_does_not_belong_together(tmp_path):
+def test_a_class_that_joins_whatever_comes_accepts_what_does_not_belong_together(
+    verdicts_of, tmp_path
+):
     path = written(
         tmp_path,
         """
@@ -87,7 +104,7 @@ def test_a_class_that_joins_whatever_comes_accepts_what_does_not_belong_together
     assert verdicts[9].state == "not_offered"
 
 
-def test_the_shortest_sequence_is_told():
+def test_the_shortest_sequence_is_told(verdicts_of):
     verdict = verdicts_of(CACHES / "interview.py", "KVCache", only=(9,))[9]
     assert verdict.case.words() == ["new, capacity 1", "append 1 row"]
     assert verdict.found.expected == "accepted"
@@ -105,7 +122,9 @@ def test_the_shortest_sequence_is_told():
         ("layered", "new[:, :, : old.shape[2]] = old", "pass", 3),
     ],
 )
-def test_a_class_with_one_fault_breaks_the_rule_of_that_fault(tmp_path, of, old, new, rule):
+def test_a_class_with_one_fault_breaks_the_rule_of_that_fault(
+    verdicts_of, tmp_path, of, old, new, rule
+):
     verdicts = verdicts_of(changed(tmp_path, of, old, new), RIGHT[of])
     assert verdicts[rule].state in ("fail", "follows"), verdicts[rule]
     assert any(v.state == "fail" for v in verdicts.values())
@@ -116,7 +135,7 @@ def test_a_class_that_hangs_is_told_and_the_other_rules_are_asked(tmp_path):
         tmp_path, "contiguous", "if self.n + new > self.max_len:",
         "while self.n + new > self.max_len:\n            pass\n        if False:",
     )  # fmt: skip
-    verdicts = verdicts_of(path, "KVCache", only=(9, 17), limit_s=1.0)
+    verdicts = verdicts_alone(path, only=(9, 17), limit_s=1.0)
     assert "no answer within 1 s" in verdicts[9].found.found
     assert verdicts[17].state == "note"
 
@@ -129,7 +148,7 @@ def hanging(folder):
 
 
 def test_a_class_that_hangs_does_so_for_one_reason(tmp_path):
-    verdicts = verdicts_of(hanging(tmp_path), "KVCache", only=(9, 10, 12), limit_s=1.0)
+    verdicts = verdicts_alone(hanging(tmp_path), only=(9, 10, 12), limit_s=1.0)
     assert mechanism(verdicts[9]) == "a call never comes back: hangs: no answer within 1 s"
     assert {(verdicts[n].state, verdicts[n].root) for n in (10, 12)} == {("follows", 9)}
 
@@ -152,12 +171,12 @@ def test_a_class_that_ends_the_interpreter_is_told(tmp_path):
     )
     end = "\n\ndef stop():\n    import os\n\n    os._exit(9)\n"
     path.write_text(path.read_text("utf-8") + end, encoding="utf-8")
-    verdicts = verdicts_of(path, "KVCache", only=(7, 9))
+    verdicts = verdicts_alone(path, only=(7, 9))
     assert "ended with status 9" in verdicts[7].found.found
     assert verdicts[9].state == "pass"
 
 
-def test_a_class_that_prints_disturbs_nothing(tmp_path):
+def test_a_class_that_prints_disturbs_nothing(verdicts_of, tmp_path):
     path = changed(
         tmp_path,
         "contiguous",
@@ -173,7 +192,7 @@ def test_a_class_that_wants_all_memory_gets_an_error(tmp_path):
         "        new = len(k); hog = np.ones(2**40, dtype=np.uint8)\n",
     )  # fmt: skip
     with pytest.raises(NotDrivableError, match="took no rows"):
-        verdicts_of(path, "KVCache")
+        verdicts_alone(path)
 
 
 def test_memory_is_limited_from_the_first_trial_on(tmp_path):
@@ -182,7 +201,7 @@ def test_memory_is_limited_from_the_first_trial_on(tmp_path):
         "        new = len(k); hog = np.empty(2**32, dtype=np.uint8)\n",
     )  # fmt: skip
     with pytest.raises(NotDrivableError, match="took no rows"):
-        verdicts_of(path, "KVCache")
+        verdicts_alone(path)
 
 
 def test_the_names_of_our_own_packages_are_free_for_the_users_modules(tmp_path):
@@ -194,7 +213,7 @@ def test_the_names_of_our_own_packages_are_free_for_the_users_modules(tmp_path):
             "import numpy as np", "import core\nimport numpy as np\nassert core.SIZE == 4"
         ),
     )
-    assert verdicts_of(path, "KVCache", only=(3,))[3].state == "pass"
+    assert verdicts_alone(path, only=(3,))[3].state == "pass"
 
 
 def test_our_own_packages_are_not_there(tmp_path):
@@ -220,7 +239,7 @@ def test_a_class_that_cannot_be_driven_is_told_by_name(tmp_path, text, message):
         Subject(Source(written(tmp_path, text), "KVCache"))
 
 
-def test_the_report_holds_the_roots_with_their_evidence():
+def test_the_report_holds_the_roots_with_their_evidence(verdicts_of):
     verdicts = list(verdicts_of(CACHES / "interview.py", "KVCache").values())
     report = as_json(verdicts)
     assert [finding["rule"] for finding in report["findings"]] == [4, 9, 11]

@@ -4,7 +4,7 @@ import pytest
 
 from core.contract.check import check
 from core.contract.plan import plan_for
-from core.contract.subject import Source, Subject
+from core.contract.subject import Source
 from tests.benchmarks.contract_mutants import (
     CACHES,
     CLASSES,
@@ -15,14 +15,20 @@ from tests.benchmarks.contract_mutants import (
     sample,
 )
 
-SAMPLE, SEED = 12, 6
-"""Of a seed by which each class has four mutants, and none of them hangs until it is ended."""
+SAMPLE, SEED = 9, 28
+"""Of a seed by which each class has three mutants, and none of them hangs until it is ended."""
 
 
-def roots_of(path, name):
-    with Subject(Source(path, CLASSES[name])) as subject:
+@pytest.fixture
+def roots_of(subjects):
+    """The rules that a class breaks."""
+
+    def found(path, name):
+        subject = subjects.turned_to(Source(path, CLASSES[name]))
         verdicts = check(subject, plan_for(subject, PROMISED[name]))
-    return {verdict.rule for verdict in verdicts if verdict.state == "fail"}
+        return {verdict.rule for verdict in verdicts if verdict.state == "fail"}
+
+    return found
 
 
 def changed(folder, name, *changes):
@@ -55,7 +61,7 @@ def test_each_mutant_that_is_called_equivalent_is_made():
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_a_right_class_keeps_what_it_promises(name):
+def test_a_right_class_keeps_what_it_promises(roots_of, name):
     assert roots_of(CACHES / f"{name}.py", name) == set()
 
 
@@ -78,7 +84,7 @@ SHARED = ("self.lengths = [min(n, length) for length in self.lengths]", "self.le
         ("layered", GROW, SHARED, {3, 28}),
     ],
 )
-def test_two_faults_are_two_roots(tmp_path, name, one, other, rules):
+def test_two_faults_are_two_roots(roots_of, tmp_path, name, one, other, rules):
     alone = [roots_of(changed(tmp_path, name, fault), name) for fault in (one, other)]
     both = roots_of(changed(tmp_path, name, one, other), name)
     assert set().union(*alone) == rules
@@ -103,11 +109,11 @@ SHAPES = "k.shape[1] != self.k.shape[1] or v.shape[1] != self.v.shape[1]"
          "self.value_cache = [torch.zeros(shape)", 35),
     ],
 )  # fmt: skip
-def test_what_no_rule_found_at_first_is_found(tmp_path, name, old, new, rule):
+def test_what_no_rule_found_at_first_is_found(roots_of, tmp_path, name, old, new, rule):
     assert rule in roots_of(changed(tmp_path, name, (old, new)), name)
 
 
-def test_rows_that_are_counted_before_they_are_refused_are_found(tmp_path):
+def test_rows_that_are_counted_before_they_are_refused_are_found(roots_of, tmp_path):
     check = """        if len(k) != len(v):
             raise ValueError(f"{len(k)} keys and {len(v)} values")
 """

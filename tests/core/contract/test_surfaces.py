@@ -28,11 +28,16 @@ TAKES_WHAT_FITS = """\
         k, v = k_val.to"""
 
 
-def asked(source, declared=(), only=()):
-    """The plan, and verdict by rule."""
-    with Subject(source) as subject:
+@pytest.fixture
+def asked(subjects):
+    """The plan of a class, and verdict by rule."""
+
+    def told(source, declared=(), only=()):
+        subject = subjects.turned_to(source)
         plan = plan_for(subject, frozenset(declared))
         return plan, {verdict.rule: verdict for verdict in check(subject, plan, only)}
+
+    return told
 
 
 def failing(verdicts):
@@ -48,7 +53,7 @@ def changed(folder, of, old, new):
 
 
 @pytest.mark.parametrize("named", SURFACES)
-def test_a_surface_is_recognised_and_a_right_class_of_it_breaks_no_rule(named):
+def test_a_surface_is_recognised_and_a_right_class_of_it_breaks_no_rule(asked, named):
     file, name = named
     plan, verdicts = asked(Source(CACHES / f"{file}.py", name))
     surface = plan.surface
@@ -67,13 +72,13 @@ def test_a_surface_is_recognised_and_a_right_class_of_it_breaks_no_rule(named):
         ("listed", "ListedCache", "self.v[layer] = np", "self.v[0] = np", 20),
     ],
 )
-def test_a_wrong_class_of_each_surface_is_found(tmp_path, of, name, old, new, rule):
+def test_a_wrong_class_of_each_surface_is_found(asked, tmp_path, of, name, old, new, rule):
     path = changed(tmp_path, of, old, new)
     _, verdicts = asked(Source(path, name), only=(rule,))
     assert failing(verdicts) == {rule}
 
 
-def test_a_start_that_is_a_number_is_given_as_one(tmp_path):
+def test_a_start_that_is_a_number_is_given_as_one(asked, tmp_path):
     path = tmp_path / "theirs.py"
     path.write_text(
         textwrap.dedent("""
@@ -105,7 +110,7 @@ def blocks_of_the_guide():
     return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
 
 
-def test_the_adapter_of_the_guide_drives_its_class(tmp_path):
+def test_the_adapter_of_the_guide_drives_its_class(asked, tmp_path):
     theirs, adapter = blocks_of_the_guide()
     assert len(adapter.splitlines()) <= 30
     (tmp_path / "shelf.py").write_text(theirs, encoding="utf-8")
@@ -140,7 +145,7 @@ def test_an_adapter_without_a_way_to_add_rows_is_named(tmp_path):
     ],
 )
 def test_caches_of_transformers_break_the_rules_that_are_told_of_them(
-    tmp_path, name, adapter, declared, rules, right
+    asked, tmp_path, name, adapter, declared, rules, right
 ):
     if metadata.version("transformers") != "5.24.0":
         pytest.skip("what is told of them is told of transformers 5.24.0")

@@ -13,8 +13,9 @@ import pytest
 
 from core.contract.check import check
 from core.contract.plan import plan_for
-from core.contract.subject import Source, Subject
+from core.contract.subject import Source
 from core.contract.written_tests import test_file as text_of_tests
+from tests.helpers.subjects import Subjects
 
 CACHES = Path(__file__).parents[2] / "helpers" / "caches"
 NAMES = {
@@ -57,65 +58,93 @@ MUTANTS = (
 """Class, what stands there, what is put in its place, rules of which one at least fails."""
 
 
+ALONE = """
+import importlib
+import sys
+
+import pytest
+
+OURS = ("app", "core", "resources", "tests")
+
+
+class NotOurs:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in OURS:
+            raise ModuleNotFoundError(name)
+
+
+sys.meta_path.insert(0, NotOurs)
+for name in OURS:
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(name)
+"""
+"""Beside the written tests, wherever kvscope is installed: its packages cannot be imported."""
+
+
 @pytest.fixture(scope="module")
-def faulty(tmp_path_factory):
-    """A folder with a class and its tests for each mutant; the tests' names by mutant."""
+def written(tmp_path_factory):
+    """A folder with faulty classes and their tests, and one with the same tests of right classes.
+
+    Also the rules that are broken, in the order of the mutants.
+    """
     folder = tmp_path_factory.mktemp("written")
-    written = []
-    for n, (of, old, new, rules) in enumerate(MUTANTS):
-        text = (CACHES / f"{of}.py").read_text("utf-8")
-        assert text.count(old) == 1, (of, old)
-        path = folder / f"their_{n}.py"
-        path.write_text(text.replace(old, new), encoding="utf-8")
-        source = Source(path, NAMES[of])
-        with Subject(source, limit_s=2.0) as subject:
+    (folder / "conftest.py").write_text(ALONE, encoding="utf-8")
+    faulty, repaired = folder / "faulty", folder / "repaired"
+    faulty.mkdir()
+    repaired.mkdir()
+    broken = []
+    with Subjects(limit_s=2.0) as subjects:
+        for n, (of, old, new, rules) in enumerate(MUTANTS):
+            right = (CACHES / f"{of}.py").read_text("utf-8")
+            assert right.count(old) == 1, (of, old)
+            path = faulty / f"their_{n}.py"
+            path.write_text(right.replace(old, new), encoding="utf-8")
+            source = Source(path, NAMES[of])
+            subject = subjects.turned_to(source)
             plan = plan_for(subject, frozenset())
             verdicts = check(subject, plan, rules)
-        roots = {verdict.rule for verdict in verdicts if verdict.state == "fail"}
-        (folder / f"test_their_{n}.py").write_text(
-            text_of_tests(source, plan, verdicts), encoding="utf-8"
-        )
-        written.append((of, roots))
-    return folder, written
+            text = text_of_tests(source, plan, verdicts)
+            (faulty / f"test_their_{n}.py").write_text(text, encoding="utf-8")
+            (repaired / path.name).write_text(right, encoding="utf-8")
+            assert text.count(str(faulty)) == 1
+            text = text.replace(str(faulty), str(repaired))
+            (repaired / f"test_their_{n}.py").write_text(text, encoding="utf-8")
+            broken.append({verdict.rule for verdict in verdicts if verdict.state == "fail"})
+    return folder, broken
 
 
 def outcomes(folder):
-    """The outcome of each written test, run where kvscope is not to be found."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    (folder / "test_alone.py").write_text(
-        "import importlib.util\n\ndef test_alone():\n"
-        "    assert importlib.util.find_spec('core') is None\n",
-        encoding="utf-8",
-    )
+    """The outcome of each written test by folder and mutant; kvscope cannot be imported there."""
     run = subprocess.run(  # noqa: S603  (pytest on what was written here)
         [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", "-rA", "-q",
-         "--tb=short", "--rootdir", str(folder), "-c", os.devnull, str(folder)],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+         "--tb=line", "--import-mode=importlib", "--assert=plain",
+         "--rootdir", str(folder), "-c", os.devnull, str(folder)],
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    found = {}
-    for outcome, n, rule in re.findall(
-        r"^(PASSED|FAILED|ERROR) \S*test_their_(\d+)\.py::test_rule_(\d+)", run.stdout, re.M
+    found = {"faulty": {}, "repaired": {}}
+    for outcome, of, n, rule in re.findall(
+        r"^(PASSED|FAILED|ERROR) \S*(faulty|repaired)/test_their_(\d+)\.py::test_rule_(\d+)",
+        run.stdout,
+        re.MULTILINE,
     ):
-        found.setdefault(int(n), {})[int(rule)] = outcome
-    assert re.search(r"^PASSED \S*test_alone", run.stdout, re.M), run.stdout
-    return found, run.stdout
+        found[of].setdefault(int(n), {})[int(rule)] = outcome
+    return found, run.stdout + run.stderr
 
 
-def test_they_fail_on_the_faulty_class_and_pass_once_it_is_repaired(faulty):
-    folder, written = faulty
-    assert [MUTANTS[n] for n, (_, roots) in enumerate(written) if not roots] == []
+def test_they_fail_on_the_faulty_class_and_pass_once_it_is_repaired(written):
+    folder, broken = written
+    assert [MUTANTS[n] for n, roots in enumerate(broken) if not roots] == []
     found, text = outcomes(folder)
-    assert found == {n: dict.fromkeys(r, "FAILED") for n, (_, r) in enumerate(written)}, text
-    for n, (of, _) in enumerate(written):
-        right = (CACHES / f"{of}.py").read_text("utf-8")
-        (folder / f"their_{n}.py").write_text(right, encoding="utf-8")
-    found, text = outcomes(folder)
-    assert found == {n: dict.fromkeys(r, "PASSED") for n, (_, r) in enumerate(written)}, text
+    for of, outcome in (("faulty", "FAILED"), ("repaired", "PASSED")):
+        wanted = {n: dict.fromkeys(roots, outcome) for n, roots in enumerate(broken)}
+        assert found[of] == wanted, text
 
 
-def test_they_name_nothing_of_kvscope(faulty):
-    folder, _ = faulty
-    for path in folder.glob("test_their_*.py"):
+def test_they_name_nothing_of_kvscope(written):
+    folder, _ = written
+    for path in (folder / "faulty").glob("test_their_*.py"):
         imported = re.findall(r"^(?:import|from) (\w+)", path.read_text("utf-8"), re.M)
         assert set(imported) <= {
             "contextlib", "functools", "importlib", "numpy", "pathlib", "pytest", "sys",

@@ -1,45 +1,33 @@
-"""Answers the checker, line by line, until it hangs up."""
+"""Answers the checker: what is known of a model, and what it does when it is called."""
 # The user's objects have no type that is known.
 # pyright: basic
 
 from __future__ import annotations
 
 import base64
-import importlib
-import json
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 import torch
 
+from ...child.constructor import NotDrivableError
 from .errors import Right
 from .facts import Known
 from .probes import blind_tokens, told_positions
+from .sizes import KEY_HEADS, QUERY_HEADS, number_of
 from .subject import Call, Subject
-
-NotDrivableError = importlib.import_module("kvscope_child.constructor").NotDrivableError
-
-
-def serve(asks: BinaryIO, answers: BinaryIO) -> None:
-    """Read one JSON object a line, and write one or more; the last has "done" or "cannot"."""
-    torch.set_num_threads(1)
-    server = Server()
-    for line in asks:
-        ask = json.loads(line)
-        for told in server.answers(ask):
-            answers.write(json.dumps(told).encode() + b"\n")
-            answers.flush()
 
 
 class Server:
     """One model, and what is known of it."""
 
     def __init__(self) -> None:
+        torch.set_num_threads(1)
         self._subject: Subject | None = None
         self._right: dict[tuple[tuple[int, ...], ...], Right] = {}
 
     def answers(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """What is to be told: zero or more calls, then the end."""
+        """What is to be told: zero or more calls; the last line has "done" or "cannot"."""
         try:
             yield from getattr(self, f"_{ask['do']}")(ask)
         except NotDrivableError as error:
@@ -126,6 +114,4 @@ def _seen(known: Known, call: Call) -> dict[str, Any]:
 
 
 def _key_heads(model: Any) -> int | None:
-    from .sizes import KEY_HEADS, QUERY_HEADS, number_of
-
     return number_of(model, KEY_HEADS) or number_of(model, QUERY_HEADS)

@@ -4,15 +4,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
+from ...child.names import ROLES
 from . import names
 
-ROLES = importlib.import_module("kvscope_child.names").ROLES
 CAPACITY = 64
 QUERY_HEADS = ("n_head", "n_heads", "num_heads", "num_attention_heads", "heads", "nhead")
 KEY_HEADS = ("num_key_value_heads", "n_kv_heads", "n_kv_head", "num_kv_heads", "n_head_kv")

@@ -5,22 +5,18 @@
 from __future__ import annotations
 
 import copy
-import importlib
-import sys
-import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from ...child.constructor import NotDrivableError
+from ...child.files import adapter_of, loaded
 from .adapter import ModelAdapter
 from .sizes import context_of, vocabulary_of
 from .surfaces import Recognised, split
 from .watch import Seen, Watch
-
-_recognise = importlib.import_module("kvscope_child.recognise")
-NotDrivableError = importlib.import_module("kvscope_child.constructor").NotDrivableError
 
 
 @dataclass
@@ -53,7 +49,9 @@ class Subject:
         self.model = made(path, name)
         if widened:
             self.model.float()
-        self.adapter = Recognised(self.model) if adapter is None else _adapter(adapter)
+        self.adapter: ModelAdapter = (
+            Recognised(self.model) if adapter is None else adapter_of(adapter, ModelAdapter)
+        )
         self.device = next((p.device for p in self.model.parameters()), torch.device("cpu"))
         self.context = context_of(self.model)
         if isinstance(self.adapter, Recognised):
@@ -151,7 +149,7 @@ def made(path: str, name: str) -> Any:
     Raises:
         NotDrivableError: there is none.
     """
-    maker = _recognise.loaded(path, name)
+    maker = loaded(path, name)
     try:
         model = maker if isinstance(maker, torch.nn.Module) else maker()
     except Exception as error:  # noqa: BLE001  (whatever the user's code raises)
@@ -160,20 +158,3 @@ def made(path: str, name: str) -> Any:
     if not isinstance(model, torch.nn.Module):
         raise NotDrivableError(f"{name}() gave {type(model).__name__}; a torch module is needed")
     return model.eval()
-
-
-def _adapter(path: str) -> ModelAdapter:
-    shared = types.ModuleType("kvscope_check")
-    shared.ModelAdapter = ModelAdapter  # type: ignore[attr-defined]  (made for the user's import)
-    sys.modules["kvscope_check"] = shared
-    module = _recognise._module(path, "the_adapter")
-    found = [
-        thing
-        for thing in vars(module).values()
-        if isinstance(thing, type) and issubclass(thing, ModelAdapter) and thing is not ModelAdapter
-    ]
-    if len(found) != 1:
-        raise NotDrivableError(
-            f"{path} has {len(found)} classes that extend ModelAdapter; one is needed"
-        )
-    return found[0]()

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import sys
 from collections.abc import Mapping
@@ -12,12 +11,10 @@ from typing import Any
 
 import torch
 
+from ...child.constructor import Constructor, NotDrivableError
 from . import names
 from .adapter import ModelAdapter
 from .sizes import sizes_of
-
-_child = importlib.import_module("kvscope_child.constructor")
-Constructor, NotDrivableError = _child.Constructor, _child.NotDrivableError
 
 
 class Recognised(ModelAdapter):

@@ -132,6 +132,14 @@ def test_a_model_in_which_a_fault_could_hide_is_noted(subject):
     assert not any("hardly" in note for note in report_of(subject, "nano.py", "right").notes)
 
 
+def test_what_is_not_heard_of_one_reading_is_not_taken_for_another(subject):
+    subject.turn_to(Source(MODELS / "nano.py", "right"))
+    text = [[1, 2, 3, 4, 5, 6, 7, 8]]
+    calls = list(subject.decode(text, (5, 1, 1, 1)))
+    next(subject.decode(text, (2, 2, 2, 2)))
+    assert list(subject.decode(text, (5, 1, 1, 1))) == calls
+
+
 def test_a_call_that_raises_is_a_finding(subject):
     (found,) = report_of(subject, "odd.py", "Raises").findings
     assert (found.mechanism, found.call) == ("a cached call fails", 1)
