@@ -12,7 +12,18 @@ from pathlib import Path
 from app.options import WindowOptions, versions, window_arguments
 from app.standard_streams import with_output
 
-COMMANDS = ("run", "faults", "export", "compare", "battery", "matrix", "lesson", "check")
+COMMANDS = (
+    "run",
+    "faults",
+    "export",
+    "compare",
+    "battery",
+    "matrix",
+    "lesson",
+    "check",
+    "record",
+    "validate",
+)
 INTERNAL_ERROR = 3
 INTERRUPTED = 130
 

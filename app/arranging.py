@@ -29,10 +29,12 @@ def set_growth(docks: Sequence[Dock]) -> None:
 def arrange(window: QMainWindow, docks: Sequence[Dock], where: Plan) -> None:
     """Carry a plan out: columns above, and below them what spans the window.
 
-    There is no central widget: one dock area is the whole window.
+    There is no central widget: one dock area is the whole window. A panel that floats and has no
+    place in the plan goes on floating.
     """
     for dock in docks:
-        dock.setFloating(False)
+        if dock.id in where.ids:
+            dock.setFloating(False)
     state = _state(window, docks, where)
     for _ in range(2):  # the second time the tab bars are there, and sizes come out as they were
         window.restoreState(state)
@@ -62,9 +64,10 @@ def _state(window: QMainWindow, docks: Sequence[Dock], where: Plan) -> QByteArra
         for dock_id in behind:
             bare.tabifyDockWidget(panels[front], panels[dock_id])
         panels[front].raise_()
-    for dock_id in panels.keys() - set(where.ids):
-        bare.addDockWidget(_AREA, panels[dock_id])
-        panels[dock_id].hide()
+    for dock in docks:
+        if dock.id not in where.ids:
+            bare.addDockWidget(_AREA, panels[dock.id])
+            _set_aside(panels[dock.id], dock)
     bare.show()
     state = bare.saveState()
     bare.hide()
@@ -114,6 +117,15 @@ def _bare_panel(dock: Dock, where: Plan) -> QDockWidget:
     if width_px is not None:
         panel.setFixedWidth(width_px)
     return panel
+
+
+def _set_aside(panel: QDockWidget, dock: Dock) -> None:
+    """A panel without a place is hidden, or floats where it floated."""
+    if dock.isFloating():
+        panel.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
+        panel.setFloating(True)
+        panel.setGeometry(dock.geometry())
+    panel.setVisible(dock.isFloating() and not dock.isHidden())
 
 
 def _split(window: QMainWindow, docks: Sequence[QDockWidget], way: Qt.Orientation) -> None:

@@ -9,6 +9,10 @@ import numpy as np
 from app.cli_own import known_faults
 from core.errors import FaultError, TraceError
 from core.faults.known import KnownFaults
+from core.foreign.checks import checked
+from core.foreign.compare import as_foreign, compare_foreign
+from core.foreign.file import is_own, read_foreign
+from core.foreign.trace import ForeignTrace
 from core.readouts.exported import exported
 from core.trace import Trace
 from core.trace_compare import Band, TraceDifference, band_of, first_trace_difference
@@ -43,11 +47,38 @@ def compare(arguments: argparse.Namespace) -> int:
         CoreError: a trace that cannot be read or run again.
     """
     known = known_faults(arguments.fault_file)
-    a, b = (_trace(Path(name), known) for name in (arguments.a, arguments.b))
+    paths = Path(arguments.a), Path(arguments.b)
+    if not all(is_own(path) for path in paths):
+        return _compare_foreign(paths, known, arguments)
+    a, b = (_trace(path, known) for path in paths)
     difference = first_trace_difference(a, b)
     sys.stdout.write(f"{_difference_words(difference, len(a.records))}\n")
     sys.stdout.write(f"{_band_words(band_of(a, b))}\n")
     return CHECK_FAILED if arguments.check and difference is not None else DONE
+
+
+def _compare_foreign(
+    paths: tuple[Path, Path], known: KnownFaults, arguments: argparse.Namespace
+) -> int:
+    a, b = (_foreign(path, known) for path in paths)
+    found = compare_foreign(a, b)
+    sys.stdout.write(f"{_difference_words(found.difference, found.n_compared)}\n")
+    sys.stdout.write(
+        f"logits compared after {found.n_compared} texts; they count as equal within "
+        f"{found.band:.1e} times the largest or 1, what rounding does in {found.dtype}\n"
+    )
+    return CHECK_FAILED if arguments.check and found.difference is not None else DONE
+
+
+def _foreign(path: Path, known: KnownFaults) -> ForeignTrace:
+    """The tokens and logits of a file of any engine."""
+    if not is_own(path):
+        return checked(path, read_foreign(path).trace)
+    trace = _trace(path, known)
+    try:
+        return as_foreign(trace)
+    except TraceError as error:
+        raise TraceError(f"{path}: {error}") from None
 
 
 def _trace(path: Path, known: KnownFaults) -> Trace:

@@ -1,4 +1,7 @@
-"""The list of faults to switch on."""
+"""The list of faults to switch on.
+
+More than 300 lines: the ticks, what they stand for and the search are about the same rows.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.faults_on import FaultsOn
 from app.theme import Theme, complaint_style, quiet_choice, restyle, tick_box_style
 from core.faults.catalog import COMBINATIONS, FAULTS
 from core.faults.families import FAMILIES, FAMOUS, OTHERS, family_of
@@ -60,6 +64,10 @@ class FaultsPanel(QWidget):
         self._search.setClearButtonEnabled(True)
         self._search.textChanged.connect(self._filter)
         self._list = self._make_list()
+        self._on = FaultsOn(theme)
+        self._on.looked_up.connect(self._look_up)
+        # Queued: the row that tells it goes away with it.
+        self._on.taken_off.connect(self._take_off, Qt.ConnectionType.QueuedConnection)
         self._items: dict[str, QListWidgetItem] = {}
         self._groups: list[tuple[QListWidgetItem, list[QListWidgetItem]]] = []
         for title, sections in _chapters():
@@ -105,6 +113,7 @@ class FaultsPanel(QWidget):
             self._add_chapter(OWN, [("", told)])
             for fault_id in self._own:
                 self._tick(fault_id, is_on=fault_id in on)
+        self._tell_on()
         self.dress(self._theme)
         self._filter(self._search.text())
         self._list.setCurrentItem(self._items[self._own[-1]])
@@ -115,6 +124,7 @@ class FaultsPanel(QWidget):
         rows = f"QListWidget::item {{ min-height: {theme.target_px}px; }}"
         restyle(self._list, tick_box_style(theme) + rows, quiet_choice(theme))
         self._list.setFont(theme.sans())
+        self._on.dress(theme)
         self._about.setFont(theme.sans(px=theme.small_px))
         restyle(self._error, complaint_style(theme))
         with QSignalBlocker(self._list):
@@ -139,6 +149,7 @@ class FaultsPanel(QWidget):
             for fault_id in self._single:
                 self._tick(fault_id, is_on=fault_id in members)
             self._tick_combinations()
+        self._tell_on()
         if ids and ids[0] in self._items:  # one from a file may be listed no more
             self._list.setCurrentItem(self._items[ids[0]])
 
@@ -170,7 +181,7 @@ class FaultsPanel(QWidget):
         return menu
 
     def _make_list(self) -> QListWidget:
-        made = QListWidget()
+        made = QListWidget(self)
         made.setAccessibleName("Faults")
         made.setWordWrap(True)
         made.setResizeMode(QListView.ResizeMode.Adjust)
@@ -211,6 +222,7 @@ class FaultsPanel(QWidget):
         column = QVBoxLayout(self)
         column.setSpacing(4)
         column.addWidget(self._search)
+        column.addWidget(self._on)
         column.addWidget(self._list, 1)
         column.addWidget(self._error)
         row = QHBoxLayout()
@@ -238,7 +250,25 @@ class FaultsPanel(QWidget):
             self._tick_combinations()
         self._list.setCurrentItem(item)
         self.clear_error()
+        self._tell_on()
         self.ticked.emit(self.ids)
+
+    def _tell_on(self) -> None:
+        """Those that are on stand above the list, as they may be out of sight in it."""
+        self._on.show_faults([(i, self._items[i].text()) for i in self.ids])
+
+    @Slot(str)
+    def _look_up(self, fault_id: str) -> None:
+        """Bring a fault into sight; a search that hides it is over."""
+        item = self._items[fault_id]
+        if item.isHidden():
+            self._search.clear()
+        self._list.setCurrentItem(item)
+        self._list.scrollToItem(item)
+
+    @Slot(str)
+    def _take_off(self, fault_id: str) -> None:
+        self._items[fault_id].setCheckState(Qt.CheckState.Unchecked)
 
     @Slot(str)
     def _filter(self, text: str) -> None:

@@ -1,7 +1,7 @@
 """A run that is not looked at now, with all that was received of it."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -44,12 +44,24 @@ class HeldRun:
 
     @property
     def n_bytes(self) -> int:
-        """About how much memory its numbers take: that of its middle step, for each step."""
+        """About how much memory its numbers take.
+
+        Steps that read equally many tokens count as the middle one of them: a prefill of a
+        thousand tokens is much larger than all decode steps after it.
+        """
         return sum(
-            len(records) * _n_bytes(records[len(records) // 2])
+            len(alike) * _n_bytes(alike[len(alike) // 2])
             for records in (self.records, self.clean)
-            if records
+            for alike in _alike(records)
         )
+
+
+def _alike(records: Iterable[StepRecord]) -> Iterable[list[StepRecord]]:
+    """The steps, by how many tokens they read."""
+    found: dict[int, list[StepRecord]] = {}
+    for record in records:
+        found.setdefault(len(record.token_ids), []).append(record)
+    return found.values()
 
 
 def _n_bytes(record: StepRecord) -> int:

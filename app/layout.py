@@ -1,5 +1,6 @@
 """Which panels a layout has and where they stand: a plan in numbers. `arranging` carries it out."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -20,15 +21,26 @@ SMALL = QSize(1200, 760)
 SETUP_PX = 222
 SIDE_PX, RIGHT_PX = 300, 330
 SMALL_SIDE_PX, SMALL_RIGHT_PX = 256, 296
-TEACH_RIGHT = 0.34
+RIGHT, TEACH_RIGHT = 0.22, 0.34
 MOST_ASIDE = 0.56
 SMALL_TIMELINE_PX = 60
-ATTENTION_PX = 190
-BARS_PX, SMALL_BARS_PX = 90, 68
-MERGES = (("mask", "attention"), ("cache", "tokens"), ("tokens", "attention"))
+SENTENCE_PX, LINE_PX = 1100, 16
+"""In a window narrower than this the sentence below the timeline takes another line."""
+SPARE_PX = 172
+"""What a panel would like that takes what the others leave."""
+CODE_AREA_PX = 90_000
+"""What code would like: the narrower it is, the more lines it takes."""
+MERGES = (
+    ("mask", "attention"),
+    ("cache", "tokens"),
+    ("tokens", "attention"),
+    ("timeline", "attention"),
+)
 """Which panels go behind which where there is no room for all, one after the other."""
 BORDER_PX = 6
-TAB_PX = 26
+TITLE_PX = 22
+BARS_PX, LOW_BARS_PX, TAB_PX = (26, 65), (26, 43), (15, 11)
+"""Of heights: what is the same for all letters, and what grows with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +90,13 @@ def has_low_bars(size: QSize, theme: Theme) -> bool:
     return is_small(size, theme) and theme.scale <= 1
 
 
+def of_layout(name: LayoutName, docks: Sequence[Dock]) -> list[Dock]:
+    """The panels that a layout shows at first."""
+    return [dock for dock in docks if name == "debug" or dock.id in TEACH]
+
+
 def plan(name: LayoutName, docks: Sequence[Dock], size: QSize, theme: Theme) -> Plan:
-    """The arrangement of a layout in a window of a size."""
+    """The arrangement of panels, as a layout wants them, in a window of a size."""
     return _Planner(name, docks, size, theme).plan()
 
 
@@ -91,12 +108,12 @@ class _Planner:
         self._theme = theme
         self._width_px = size.width()
         self._is_small = is_small(size, theme)
-        bars_px = SMALL_BARS_PX if has_low_bars(size, theme) else BARS_PX
-        self._room_px = size.height() - theme.px(bars_px)
-        shown = [dock for dock in docks if name == "debug" or dock.id in TEACH]
-        self._docks = {dock.id: dock for dock in shown}
+        bars_px = LOW_BARS_PX if has_low_bars(size, theme) else BARS_PX
+        self._room_px = size.height() - _height(bars_px, theme)
+        self._tabs_px = _height(TAB_PX, theme)
+        self._docks = {dock.id: dock for dock in docks}
         self._areas = {
-            area: [dock.id for dock in shown if dock.area == area]
+            area: [dock.id for dock in docks if dock.area == area]
             for area in ("left", "centre", "right", "bottom")
         }
 
@@ -114,57 +131,72 @@ class _Planner:
             widths=self._widths(columns),
         )
 
+    # What stands behind what.
+
     def _tabs(self) -> dict[str, str]:
         """Which panel stands behind which."""
-        docks = self._docks
-        tabs = {i: dock.tab_of for i, dock in docks.items() if dock.tab_of in docks}
-        below = [i for i in self._areas["bottom"] if docks[i].has_title]
-        if self._name == "teach":
-            tabs |= {"faults": "lesson"} if {"faults", "lesson"} <= docks.keys() else {}
-            tabs |= _stack(below)
-        if self._is_small:
-            tabs |= _stack(self._areas["right"]) | _stack(below)
-            tabs |= {"setup": "faults"} if {"setup", "faults"} <= docks.keys() else {}
-        elif not self._has_room(tabs):
-            tabs |= _stack(below)
-        return tabs | self._merges(tabs)
-
-    def _has_room(self, tabs: Mapping[str, str]) -> bool:
-        """Whether every panel in the middle and below can have the height that it would like."""
-        wanted = [i for area in ("centre", "bottom") for i in self._areas[area] if i not in tabs]
-        return sum(self._liked_px(i) + BORDER_PX for i in wanted) <= self._room_px
-
-    def _merges(self, tabs: Mapping[str, str]) -> dict[str, str]:
-        """Panels of the middle that must stand behind another, so that no contents are cut."""
-        merged: dict[str, str] = {}
-        least = {i: self._least_px(i) for i in self._areas["centre"]}
-        room = self._room_px - self._below_px([i for i in self._areas["bottom"] if i not in tabs])
+        left, right = self._areas["left"], self._areas["right"]
+        tabs = {i: d.tab_of for i, d in self._docks.items() if d.tab_of in self._docks}
+        below = [i for i in self._areas["bottom"] if self._docks[i].has_title]
+        is_teach = self._name == "teach"
+        if is_teach or self._is_small or not self._has_room("centre", tabs):
+            _stack(tabs, below)
+        if is_teach and "lesson" in right:
+            _stack(tabs, _with_first("lesson", [*right, *left]))
+        elif is_teach or self._is_small:
+            _stack(tabs, _with_first("faults", left))
+            _stack(tabs, right)
+        elif not self._has_room("right", tabs):
+            _stack(tabs, [i for i in ("code", "inspector", "lesson") if i in right])
         for behind, front in MERGES:
-            needed = sum(least.values()) + BORDER_PX * (len(least) - 1)
-            if needed > room and {behind, front} <= least.keys():
-                merged |= dict.fromkeys([b for b, f in merged.items() if f == behind], front)
-                merged[behind] = front
-                least[front] = max(least[front], least.pop(behind)) + self._theme.px(4)
-        return merged
+            if {behind, front} <= self._docks.keys() - tabs.keys() and self._is_cut(tabs):
+                _stack(tabs, [front, behind])
+        return tabs
+
+    def _has_room(self, area: str, tabs: Mapping[str, str]) -> bool:
+        """Whether all in a column, and below it, can have the heights that they would like."""
+        ids = [i for i in (*self._areas[area], *self._areas["bottom"]) if i not in tabs]
+        liked_px = sum(self._liked_px(i, tabs) + BORDER_PX for i in ids) - BORDER_PX
+        return liked_px <= self._room_px
+
+    def _is_cut(self, tabs: Mapping[str, str]) -> bool:
+        """Whether there is too little room for the contents of the middle and below it."""
+        ids = [i for i in (*self._areas["centre"], *self._areas["bottom"]) if i not in tabs]
+        least_px = sum(self._least_px(i, tabs) + BORDER_PX for i in ids) - BORDER_PX
+        return least_px > self._room_px
+
+    # Heights and widths.
 
     def _heights(
-        self, fronts: Mapping[str, Sequence[str]], behind: Mapping[str, object]
+        self, fronts: Mapping[str, Sequence[str]], behind: Mapping[str, Sequence[str]]
     ) -> dict[str, int]:
-        """A panel in a stack has its tabs above it, and no title."""
-        title_px = self._theme.title_px
-        ids = [i for area in fronts.values() for i in area if self._docks[i].height_px]
-        liked = {i: self._liked_px(i) - (title_px if i in behind else 0) for i in ids}
-        if not self._is_small:
-            return liked
-        heights = {
-            i: self._bottom_px(i) - (title_px if i in behind else 0) for i in fronts["bottom"]
-        }
-        least = {i: self._least_px(i) for i in fronts["centre"]}
-        free = self._room_px - self._below_px(fronts["bottom"])
-        free -= sum(least.values()) + BORDER_PX * (len(least) - 1)
-        wishes = {i: max(0, liked[i] - least[i]) for i in fronts["centre"] if i in liked}
-        share = min(1.0, max(0, free) / max(1, sum(wishes.values())) * 0.5)
-        return heights | {i: least[i] + round(wish * share) for i, wish in wishes.items()}
+        """Of panels that do not take what is left; a stack has its tabs besides."""
+        tabs = {i: front for front, ids in behind.items() for i in ids}
+        heights = self._shared([*fronts["centre"], *fronts["bottom"]], tabs, self._room_px)
+        above_px = self._room_px - sum(heights[i] + BORDER_PX for i in fronts["bottom"])
+        for area in ("left", "right"):
+            heights |= self._shared(fronts[area], tabs, above_px)
+        for area in ("left", "centre", "right"):
+            ids = fronts[area]
+            takers = [i for i in ids if not self._docks[i].height_px] or ids[-1:]
+            heights = {i: px for i, px in heights.items() if i not in takers}
+        return {i: px - (self._tabs_px if i in behind else 0) for i, px in heights.items()}
+
+    def _shared(self, ids: Sequence[str], tabs: Mapping[str, str], room_px: int) -> dict[str, int]:
+        """Of panels above one another: those that take what is left get what they like first.
+
+        The others get the same share of what they would like to have.
+        """
+        heights = {i: self._least_px(i, tabs) for i in ids}
+        free = room_px - sum(heights.values()) - BORDER_PX * (len(ids) - 1)
+        for is_taker in (True, False):
+            some = [i for i in ids if (self._docks[i].height_px is None) == is_taker]
+            wishes = {i: max(0, self._liked_px(i, tabs) - heights[i]) for i in some}
+            share = min(1.0, max(0, free) / max(1, sum(wishes.values())))
+            given = {i: math.floor(wish * share) for i, wish in wishes.items()}
+            heights |= {i: heights[i] + px for i, px in given.items()}
+            free -= sum(given.values())
+        return heights
 
     def _widths(self, columns: Sequence[Sequence[str]]) -> dict[str, int]:
         """Of the columns at the sides; the middle takes what is left."""
@@ -172,10 +204,8 @@ class _Planner:
         widths: dict[str, int] = {}
         if left:
             widths[left[0]] = self._theme.px(SMALL_SIDE_PX if self._is_small else SIDE_PX)
-        if right and self._name == "teach":
-            widths[right[0]] = round(self._width_px * TEACH_RIGHT)
-        elif right:
-            widths[right[0]] = self._theme.px(SMALL_RIGHT_PX if self._is_small else RIGHT_PX)
+        if right:
+            widths[right[0]] = self._right_px()
         most_px = round(MOST_ASIDE * self._width_px)
         if sum(widths.values()) > most_px:
             share = most_px / sum(widths.values())
@@ -184,23 +214,51 @@ class _Planner:
             widths.pop(right[0] if right else left[0], None)
         return widths
 
-    def _below_px(self, ids: Sequence[str]) -> int:
-        tabs_px = self._theme.px(TAB_PX) - self._theme.title_px
-        return sum(self._bottom_px(i) + BORDER_PX for i in ids) + tabs_px
+    def _right_px(self) -> int:
+        """Width of the column at the right, where all three have room."""
+        if self._name == "teach":
+            return round(self._width_px * TEACH_RIGHT)
+        least_px = self._theme.px(SMALL_RIGHT_PX if self._is_small else RIGHT_PX)
+        return max(least_px, round(self._width_px * RIGHT))
 
-    def _bottom_px(self, dock_id: str) -> int:
-        if self._is_small and self._docks[dock_id].has_title:
-            least_px = max(self._theme.px(SMALL_TIMELINE_PX), self._docks[dock_id].least_px)
-            return least_px + self._theme.title_px
-        return self._liked_px(dock_id)
+    def _least_px(self, dock_id: str, tabs: Mapping[str, str]) -> int:
+        """Height in which nothing of a panel, or of those behind it, is cut: with title or tabs."""
+        stack = [dock_id, *(i for i, front in tabs.items() if front == dock_id)]
+        return max(self._docks[i].least_px for i in stack) + self._head_px(dock_id, tabs)
 
-    def _least_px(self, dock_id: str) -> int:
-        return self._docks[dock_id].least_px + self._theme.title_px
+    def _liked_px(self, dock_id: str, tabs: Mapping[str, str]) -> int:
+        """Height that a panel would like, with its title or tabs."""
+        dock = self._docks[dock_id]
+        head_px = self._head_px(dock_id, tabs)
+        if self._is_small and dock.area == "bottom" and dock.has_title:
+            is_narrow = self._width_px < self._theme.px(SENTENCE_PX)
+            lines_px = self._theme.px(LINE_PX) if is_narrow else 0
+            return max(self._theme.px(SMALL_TIMELINE_PX), dock.least_px) + lines_px + head_px
+        if dock.height_px is None and dock.area == "right":
+            area_px = CODE_AREA_PX * self._theme.scale**2
+            return round(area_px / self._right_px()) + head_px
+        usual_px = (dock.height_px or SPARE_PX) - (TITLE_PX if dock.has_title else 0)
+        return max(self._theme.px(usual_px), dock.needed_px) + head_px
 
-    def _liked_px(self, dock_id: str) -> int:
-        return self._theme.px(self._docks[dock_id].height_px or ATTENTION_PX)
+    def _head_px(self, dock_id: str, tabs: Mapping[str, str]) -> int:
+        if dock_id in tabs or dock_id in tabs.values():
+            return self._tabs_px
+        return self._theme.title_px if self._docks[dock_id].has_title else 0
 
 
-def _stack(ids: Sequence[str]) -> dict[str, str]:
-    """The first in front, the others behind it."""
-    return dict.fromkeys(ids[1:], ids[0]) if ids else {}
+def _height(parts: tuple[int, int], theme: Theme) -> int:
+    fixed, growing = parts
+    return fixed + math.ceil(growing * theme.scale)
+
+
+def _stack(tabs: dict[str, str], ids: Sequence[str]) -> None:
+    """The first in front; behind it the others, and whatever stood behind one of them."""
+    if ids:
+        tabs |= dict.fromkeys(ids, ids[0])
+        tabs |= {i: ids[0] for i, front in tabs.items() if front in ids}
+        del tabs[ids[0]]
+
+
+def _with_first(front: str, ids: Sequence[str]) -> list[str]:
+    """The same, but with one of them, if it is there, before the others."""
+    return sorted(ids, key=lambda dock_id: dock_id != front)

@@ -54,8 +54,14 @@ from core.selection import Selection
 LEAST_SIZE = (1024, 640)
 FIRST_SIZE = QSize(1440, 900)
 FRAME_SIZE = QSize(16, 48)
-SEEN_IN = {"visible": "mask"}
-"""field of a first difference -> the panel that shows it, where that may stand behind another."""
+SEEN_IN = {
+    "visible": ("mask",),
+    **dict.fromkeys(
+        ("outcome", "length", "position_ids", "slots", "keys", "values", "contents"),
+        ("cache", "attention"),
+    ),
+}
+"""field of a first difference -> the panels that show it, where they may stand behind others."""
 
 
 class MainWindow(QMainWindow):
@@ -228,7 +234,7 @@ class MainWindow(QMainWindow):
         self.status.stop_wanted.connect(control.stop)
         self.looks.changed.connect(self._dress)
         self.layouts.changed.connect(self._refresh_soon)
-        self.layouts.changed.connect(self._form.fit)
+        self.layouts.arranged.connect(self._form.fit_soon)
         self._viewed.connect(self._show_line)
         self._pointed.connect(self._say_pointed)
         for dock in self.docks:
@@ -267,9 +273,14 @@ class MainWindow(QMainWindow):
             self.message_bar.update()
 
     def _place_message(self) -> None:
+        """In the row of the strip; else in the corner, but not over half a sentence."""
+        strip = next((dock for dock in self.readout_docks if dock.id == "diagnosis"), None)
+        if strip is not None and not (strip.isHidden() or strip.isFloating()):
+            is_placed = self.message_bar.place_in_row(strip.geometry(), strip.content.words_px)
+            if is_placed:
+                return
         margin_px = self.looks.theme.margin_px
         bottom = self.height() - self.statusBar().height()
-        # The sentence of the panel down there would be cut off in the middle.
         below = [dock.sentence_px for dock in self.readout_docks if dock.area == "bottom"]
         said = max(below, default=0)
         self.message_bar.place(self.width() - margin_px, bottom - max(said, margin_px))
@@ -310,9 +321,10 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def _bring_forward(self, field: str) -> None:
         """Show the panel of the field that is wrong first, if it stands behind another."""
-        dock = self.dock(SEEN_IN.get(field, ""))
-        if dock is not None and dock.is_behind:
-            dock.raise_()
+        for dock_id in SEEN_IN.get(field, ("attention",)):
+            dock = self.dock(dock_id)
+            if dock is not None and dock.is_behind:
+                dock.raise_()
 
     @Slot(object)
     def _show_draft(self, draft: Draft) -> None:

@@ -1,6 +1,6 @@
 """One line for the person, over the panels. Never a dialog: the window stays usable."""
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QRect, Qt, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QApplication,
@@ -8,23 +8,27 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QStyle,
     QToolButton,
     QWidget,
 )
 
 from app.icons import icon
+from app.layout import BORDER_PX
 from app.notice import Notice
 from app.options import versions
 from app.theme import Theme, restyle
 
 WIDTH_PX = 620
+_PAD_PX, _LINE_PAD_PX = 4, 3
+"""Above and below what it says: where it has a corner for itself, and in a row of others."""
 
 
 class MessageBar(QFrame):
     """Shows the newest notice; the same fault again is counted, not stacked.
 
-    It lies over the panels, in the corner at the bottom right, so that nothing moves when it comes
-    and goes.
+    It lies over the panels, so that nothing moves when it comes and goes: in the row of the strip
+    above the timeline, or where that is too short, in the corner at the bottom right.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -79,7 +83,47 @@ class MessageBar(QFrame):
         """Take the place that ends at these coordinates of the window."""
         width_px = min(self._theme.px(WIDTH_PX), right_px - 2 * self._theme.margin_px)
         height_px = max(self.heightForWidth(width_px), self.minimumSizeHint().height())
+        height_px += 2 * _PAD_PX
         self.setGeometry(right_px - width_px, bottom_px - height_px, width_px, height_px)
+
+    def place_in_row(self, strip: QRect, words_px: int) -> bool:
+        """Take the row of a strip at the right of its words, or all of it; False: it is too small.
+
+        Where not even all of it does, smaller letters may. The lines above and below are part of
+        the row.
+        """
+        margin_px = self._theme.margin_px
+        row = strip.adjusted(margin_px, -BORDER_PX, -margin_px, BORDER_PX)
+        for px in (self._theme.sans_px, self._theme.small_px):
+            self._use_letters(px)
+            width_px, height_px = self._line_size()
+            if width_px <= row.width() and height_px <= row.height():
+                if width_px <= row.width() - words_px:
+                    row.setLeft(row.right() + 1 - width_px)
+                elif height_px < strip.height():
+                    height_px = strip.height()
+                row.setTop(row.center().y() + 1 - height_px // 2)
+                row.setHeight(height_px)
+                self.setGeometry(row)
+                return True
+        self._use_letters(self._theme.sans_px)
+        return False
+
+    def _use_letters(self, px: int) -> None:
+        for part in (self._text, *self._buttons):
+            part.setFont(self._theme.sans(px=px))
+
+    def _line_size(self) -> tuple[int, int]:
+        """Width and height in which everything stands in one line."""
+        parts = [part for part in (*self._buttons, self._close) if not part.isHidden()]
+        sizes = [part.sizeHint() for part in parts]
+        metrics, layout = self._text.fontMetrics(), self.layout()
+        margins = self.contentsMargins() if layout is None else layout.contentsMargins()
+        gap_px = self.style().pixelMetric(QStyle.PixelMetric.PM_LayoutHorizontalSpacing)
+        wide = metrics.horizontalAdvance(self._text.text()) + 2 * gap_px
+        wide += sum(size.width() + gap_px for size in sizes)
+        high = max([metrics.height(), *(size.height() for size in sizes)])
+        return wide + margins.left() + margins.right(), high + 2 * _LINE_PAD_PX
 
     @Slot()
     def clear_notice(self) -> None:
@@ -118,8 +162,7 @@ class MessageBar(QFrame):
         """Show in another theme."""
         self._theme = theme
         self._close.setIcon(icon("close", theme))
-        for part in (self._text, self._offer, self._second_offer, self._copy):
-            part.setFont(theme.sans())  # below a style sheet the application's font does not come
+        self._use_letters(theme.sans_px)  # below a style sheet the application's do not come
         restyle(
             self,
             f"#message-bar {{ background: {theme.paper.name()};"
@@ -128,13 +171,17 @@ class MessageBar(QFrame):
         )
         layout = self.layout()
         if layout is not None:
-            layout.setContentsMargins(theme.margin_px + 2, 4, theme.margin_px, 4)
+            layout.setContentsMargins(theme.margin_px + 2, 0, theme.margin_px, 0)
 
     def _lay_out(self) -> None:
         row = QHBoxLayout(self)
         row.addWidget(self._text, 1)
-        for button in (self._offer, self._second_offer, self._copy, self._close):
+        for button in (*self._buttons, self._close):
             row.addWidget(button)
+
+    @property
+    def _buttons(self) -> tuple[QPushButton, ...]:
+        return self._offer, self._second_offer, self._copy
 
     @Slot()
     def _copy_report(self) -> None:

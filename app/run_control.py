@@ -248,7 +248,11 @@ class RunControl(RunFlow):
         """Where the run is over and its last step is looked at, say why, and what to do."""
         end = self.cursor.end
         if self._wish is None and end is not None and self.cursor.is_at_newest:
-            self.noticed.emit(run_ended(end, self.cursor.records[-1], self.draft, self._take))
+            limit, last = self._position_limit, self.cursor.records[-1]
+            ended = run_ended(end, last, self.draft, limit, self._take)
+            silence = self._silence()
+            told = ended if silence is None else replace(silence, second_offer=ended.offer)
+            self.noticed.emit(told)
 
     def _take(self, draft: Draft) -> None:
         """What a notice offers, as if it had been set in the form."""

@@ -23,6 +23,7 @@ from app.runs import RunShelf
 from app.situation import Situation
 from app.wish import Goal, Wish
 from core.faults.known import BUILT_IN, KnownFaults
+from core.outcome import EndReason, Ok
 from core.record import StepRecord
 from core.tracefile import OpenedTrace
 
@@ -111,7 +112,7 @@ class RunFlow(QObject):
             n_records=cursor.n_records,
             step=cursor.selection.step,
             end=end,
-            end_words=None if end is None else end_words(end, cursor.records[-1]),
+            end_words=None if end is None else self._end_words(end),
             first_wrong=cursor.first_wrong,
             is_judged=cursor.n_verdicts == cursor.n_records,
         )
@@ -267,17 +268,38 @@ class RunFlow(QObject):
 
     def _arrive(self, run_id: int, goal: Goal) -> None:
         """All first steps are there, and judged."""
-        self.cursor.settle()
-        if run_id != self.cursor.run_id or goal != "first wrong":
+        cursor = self.cursor
+        cursor.settle()
+        if run_id != cursor.run_id:
             return
-        step = self.cursor.first_wrong
-        view = self.cursor.view()
-        if step is not None:
+        step, silence = cursor.first_wrong, self._silence()
+        if step is not None and goal == "first wrong":
             self.player.pause()
-            self.cursor.go(step)
+            cursor.go(step)
             self._tell_where_wrong(step)
-        elif self.draft.faults and view is not None:
-            self.noticed.emit(nothing_shows(view, self.show_fault))
+        elif cursor.end is not None and cursor.is_at_newest:
+            self.end_reached.emit()
+        elif silence is not None:
+            self.noticed.emit(silence)
+
+    def _silence(self) -> Notice | None:
+        """Why faults that are on make no step wrong; None: none is on, one shows, or may yet."""
+        cursor, view = self.cursor, self.cursor.view()
+        if view is None or not view.spec.faults or cursor.first_wrong is not None:
+            return None
+        is_judged = cursor.n_verdicts == cursor.n_records
+        was_any_read = any(isinstance(record.outcome, Ok) for record in view.records)
+        return nothing_shows(view, self.show_fault) if is_judged and was_any_read else None
+
+    @property
+    def _position_limit(self) -> int | None:
+        """Positions that the model of the run shown has; None: no end of them."""
+        run = self.cursor.run
+        return None if run is None else run.model.config.position_limit
+
+    def _end_words(self, end: EndReason) -> str:
+        last = self.cursor.records[-1]
+        return end_words(end, last, self.draft, self._position_limit)
 
     def _tell_where_wrong(self, step: int) -> None:
         view = self.cursor.view()

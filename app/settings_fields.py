@@ -1,7 +1,9 @@
 """The controls of the form that decides a run, with their words."""
 
+import math
+
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -56,7 +58,7 @@ class SettingsFields:
         self.script.setFont(theme.sans(px=theme.small_px))
         restyle(self.reassign, tick_box_style(theme))
         self.prompt.setFont(theme.mono())
-        line_px = self.prompt.fontMetrics().lineSpacing()
+        line_px = math.ceil(QFontMetricsF(self.prompt.font()).lineSpacing())  # as a text has it
         self.prompt.setFixedHeight(PROMPT_LINES * line_px + PROMPT_FRAME_PX)
 
     @property

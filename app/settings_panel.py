@@ -88,11 +88,12 @@ class SettingsPanel(QWidget):
 
     def show_error(self, place: str, message: str) -> None:
         """Show an error beside the field that it is about."""
-        self.clear_errors()
+        self._drop_errors()
         label = self._errors[place]
         label.setText(message)
         label.show()
         self._column.activate()
+        self.rows_changed.emit()
         self.complained.emit(label)
 
     def needed_px(self, width_px: int) -> int:
@@ -110,9 +111,17 @@ class SettingsPanel(QWidget):
     @Slot()
     def clear_errors(self) -> None:
         """The settings are used: nothing is wrong with them."""
-        for label in self._errors.values():
+        if self._drop_errors():
+            self.rows_changed.emit()
+
+    def _drop_errors(self) -> bool:
+        """Whether there were any."""
+        shown = [label for label in self._errors.values() if not label.isHidden()]
+        for label in shown:
             label.clear()
             label.hide()
+        self._column.activate()
+        return bool(shown)
 
     # Layout.
 

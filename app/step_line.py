@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.outcome import EndReason, Ok
+from core.readouts.places import place_account, place_words
 from core.readouts.run_view import RunView
 from core.readouts.verdict_words import rests_on
 from core.readouts.words import outcome_words
 from core.record import StepRecord
-from core.verdict import Difference, LogitsVerdict, Standing, StepVerdict
+from core.spec import RunSpec
+from core.verdict import LogitsVerdict, Standing, StepVerdict
 
 SIGNS: dict[Standing | None, str] = {"right": "✓", "rounding": "≈", "wrong": "✕", None: "–"}
 PENDING = "…"
@@ -39,12 +41,14 @@ class StepLine:
     Attributes:
         text: the sentence.
         signs: policy, mechanism, logits.
-        where: where the step first differs; empty where it does not.
+        where: where the step first differs, and the dock that shows it; empty where it does not.
+        where_tooltip: what that is, and where else it is seen.
     """
 
     text: str
     signs: tuple[Sign, ...]
     where: str
+    where_tooltip: str
 
 
 def step_line(view: RunView, end: EndReason | None) -> StepLine:
@@ -56,8 +60,13 @@ def step_line(view: RunView, end: EndReason | None) -> StepLine:
     if end == "end_of_text" and record is view.records[-1]:
         parts.append("the text ends here")
     verdict = view.verdicts.get(step)
-    difference = None if verdict is None else verdict.first_difference
-    return StepLine(" · ".join(parts), _signs(verdict), _where(difference))
+    first = None if verdict is None else verdict.first_difference
+    return StepLine(
+        text=" · ".join(parts),
+        signs=_signs(verdict, view.spec),
+        where="" if first is None else f"first in {place_words(first)}",
+        where_tooltip="" if first is None else place_account(first),
+    )
 
 
 def _phase(view: RunView, step: int) -> str:
@@ -117,12 +126,12 @@ def _next(record: StepRecord, token_text: Callable[[int], str]) -> list[str]:
     return said
 
 
-def _signs(verdict: StepVerdict | None) -> tuple[Sign, ...]:
+def _signs(verdict: StepVerdict | None, spec: RunSpec) -> tuple[Sign, ...]:
     if verdict is None:
         text = "pending: judged as soon as the engine rests"
         return tuple(Sign(name, None, PENDING, text) for name in ("policy", "mechanism", "logits"))
     return (
-        Sign("policy", verdict.policy, SIGNS[verdict.policy], _POLICY_WORDS[verdict.policy]),
+        Sign("policy", verdict.policy, SIGNS[verdict.policy], _policy_words(verdict, spec)),
         Sign(
             "mechanism",
             verdict.mechanism,
@@ -133,15 +142,21 @@ def _signs(verdict: StepVerdict | None) -> tuple[Sign, ...]:
     )
 
 
-_POLICY_WORDS = {
-    "right": "outcome, length, seen, positions, readable tokens and the tokens held after the step "
-    "are what the policy says",
-    "wrong": "outcome, length, seen, positions, readable tokens or the tokens held after the step "
-    "are not what the policy says",
-}
+def _policy_words(verdict: StepVerdict, spec: RunSpec) -> str:
+    """The verdict has the name of a setting: say how the two are related."""
+    is_right = verdict.policy == "right"
+    asked = f"does the engine do what the policy set in Setup ({spec.policy}) says? "
+    what = "outcome, length, seen, positions, readable tokens"
+    held = "the tokens held after the step"
+    if is_right:
+        return f"{asked}Yes: {what} and {held} are as it says"
+    return f"{asked}No: {what} or {held} are not as it says"
+
+
 _MECHANISM_WORDS = {
-    "right": "the engine did what it planned: every row it read is the row that it stands for",
-    "wrong": "the engine did not do what it planned: rows or logits are not what its own "
+    "right": "did the engine do what it planned? Yes: every row it read is the row that it "
+    "stands for",
+    "wrong": "did the engine do what it planned? No: rows or logits are not what its own "
     "positions and readable tokens demand",
 }
 
@@ -156,14 +171,3 @@ def _logits_sign(logits: LogitsVerdict | None, basis: str) -> Sign:
     if basis:
         text += f"; {basis}"
     return Sign("logits", logits.standing, SIGNS[logits.standing], text)
-
-
-def _where(difference: Difference | None) -> str:
-    if difference is None:
-        return ""
-    parts = [f"first in {difference.field.replace('_', ' ')}"]
-    if difference.layer is not None:
-        parts.append(f"layer {difference.layer}")
-    if difference.head is not None:
-        parts.append(f"head {difference.head}")
-    return ", ".join(parts)

@@ -16,9 +16,10 @@ from app.fonts import MONO, SANS
 from resources import resource_path
 
 ThemeName = Literal["light", "dark", "system"]
-USUAL_SANS_PX = 13
+USUAL_PX = (13, 12, 11)
+"""Letters, numbers and quiet labels."""
 LARGE_PX = (18, 16, 15)
-"""Letters, numbers and quiet labels of the layout for teaching."""
+"""The same in the layout for teaching."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,8 @@ class Theme:
 
     @property
     def scale(self) -> float:
-        """How much larger than usual the letters are."""
-        return self.sans_px / USUAL_SANS_PX
+        """How much larger than usual the letters are: those that grew most, or shrank least."""
+        return _scale((self.sans_px, self.mono_px, self.small_px))
 
     def px(self, usual: float) -> int:
         """A length that grows with the letters, from the one beside letters of the usual size."""
@@ -72,7 +73,7 @@ class Theme:
 
     def sized(self, *, percent: int, is_large: bool = False) -> "Theme":
         """The same colours with letters of another size; large ones can be read from afar."""
-        sans, mono, small = LARGE_PX if is_large else (USUAL_SANS_PX, 12, 11)
+        sans, mono, small = LARGE_PX if is_large else USUAL_PX
         made = replace(
             self,
             sans_px=round(sans * percent / 100),
@@ -95,6 +96,11 @@ class Theme:
     def mono(self, *, px: int | None = None, is_bold: bool = False) -> QFont:
         """The font of numbers and tokens."""
         return _font(MONO, px or self.mono_px, is_bold=is_bold)
+
+
+@cache
+def _scale(sizes: tuple[int, int, int]) -> float:
+    return max(px / usual for px, usual in zip(sizes, USUAL_PX, strict=True))
 
 
 LIGHT = Theme(

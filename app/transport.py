@@ -18,6 +18,9 @@ from app.theme import Theme
 
 ICON_PX = 16
 GAP_PX = 14
+_ROUNDING_PX = 2
+_CAPTION = "verdict on:"
+_CAPTION_TIP = "Three verdicts on this step; each says when the mouse rests on it what it is about"
 BUTTONS = ("first", "back", "play", "step", "last")
 
 
@@ -106,6 +109,9 @@ class StepBar(QWidget):
         row.addWidget(self._text, 1)
         self._where = QLabel()
         row.addWidget(self._where)
+        self._caption = QLabel()
+        self._caption.setToolTip(_CAPTION_TIP)
+        row.addWidget(self._caption)
         self._signs = tuple(QLabel() for _ in range(3))
         for label in self._signs:
             row.addWidget(label)
@@ -122,6 +128,11 @@ class StepBar(QWidget):
             self.show_line(self._line)
 
     @property
+    def _labels(self) -> tuple[QLabel, ...]:
+        """All at the right of the sentence."""
+        return self._where, self._caption, *self._signs
+
+    @property
     def text(self) -> str:
         """The sentence that is shown, whole."""
         return self._text.full_text
@@ -130,7 +141,7 @@ class StepBar(QWidget):
         """Show a sentence in place of a step."""
         self._line = None
         self._text.set_full_text(text)
-        for label in (self._where, *self._signs):
+        for label in self._labels:
             label.clear()
 
     def show_line(self, line: StepLine) -> None:
@@ -141,6 +152,10 @@ class StepBar(QWidget):
         if where != self._where.text():  # a label with another text has the window arranged anew
             self._where.hide()
             self._where.setText(where)
+        self._where.setToolTip(line.where_tooltip)
+        caption = _coloured(_CAPTION, self._theme.dim.name())
+        if caption != self._caption.text():
+            self._caption.setText(caption)
         for label, sign in zip(self._signs, line.signs, strict=True):
             text = self._marked(sign)
             if text != label.text():
@@ -155,14 +170,17 @@ class StepBar(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Say where the step first differs only where the sentence is not cut by it."""
-        metrics = self._text.fontMetrics()
+        """The sentence is not cut by the place of the difference, nor by the caption."""
         layout = self.layout()
         margins = layout.contentsMargins() if layout is not None else QMargins()
-        taken = margins.left() + margins.right() + metrics.horizontalAdvance(self._text.full_text)
-        for label in (self._where, *self._signs):
-            taken += label.sizeHint().width() + GAP_PX
-        self._where.setVisible(taken <= self.width() and bool(self._where.text()))
+        words_px = self._text.fontMetrics().horizontalAdvance(self._text.full_text)
+        free = self.width() - margins.left() - margins.right() - words_px - _ROUNDING_PX
+        free -= sum(label.sizeHint().width() + GAP_PX for label in self._signs)
+        for label in (self._where, self._caption):
+            needed = label.sizeHint().width() + GAP_PX
+            has_room = needed <= free and bool(label.text())
+            label.setVisible(has_room)
+            free -= needed if has_room else 0
 
     def _marked(self, sign: Sign) -> str:
         theme = self._theme

@@ -14,7 +14,11 @@ from core.errors import TraceError
 from core.whole_files import replacing
 
 _TEXT_KEY = "kvscope"
-_CHECKSUM_KEY = "sha256"
+CHECKSUM_KEY = "sha256"
+_FROM_ELSEWHERE = (
+    "is a trace from elsewhere, of token ids and logits: kvscope validate tells what is in it, "
+    "kvscope compare where it differs from another; all else needs a trace of kvscope run"
+)
 _DTYPES = ("BOOL", "I64", "F16", "F32", "F64")
 
 
@@ -48,7 +52,12 @@ def write_container(path: Path, text: str, columns: Mapping[str, np.ndarray]) ->
     Raises:
         TraceError: it cannot be written.
     """
-    metadata = {_TEXT_KEY: text, _CHECKSUM_KEY: _checksum(text, columns)}
+    write_signed(path, _TEXT_KEY, text, columns)
+
+
+def write_signed(path: Path, key: str, text: str, columns: Mapping[str, np.ndarray]) -> None:
+    """Write a file with a text under `key`, and a checksum; see `write_container`."""
+    metadata = {key: text, CHECKSUM_KEY: checksum_of(text, columns)}
     with replacing(path) as temporary:
         try:
             _save_file(dict(columns), temporary, metadata)
@@ -65,8 +74,11 @@ def read_container(path: Path) -> tuple[str, dict[str, np.ndarray]]:
     try:
         text, checksum, columns = _contents(path)
     except (SafetensorError, OSError, ValueError) as error:
-        raise TraceError(f"cannot be read as a trace ({_line(error)}); save it again") from error
-    if checksum != _checksum(text, columns):
+        raise TraceError(
+            f"cannot be read as a trace: it is another kind of file, or damaged ({_line(error)}); "
+            "give a .kvtrace that kvscope saved"
+        ) from error
+    if checksum != checksum_of(text, columns):
         raise TraceError("its checksum does not fit: it was changed or damaged; save it again")
     return text, columns
 
@@ -79,6 +91,8 @@ def _contents(path: Path) -> tuple[str, str | None, dict[str, np.ndarray]]:
     with cast("AbstractContextManager[_Opened]", safe_open(path, framework="numpy")) as file:
         metadata = file.metadata() or {}
         if _TEXT_KEY not in metadata:
+            if {"token_ids", "logits"} <= set(file.keys()):
+                raise TraceError(_FROM_ELSEWHERE)
             raise TraceError("is a safetensors file but no trace; give a .kvtrace")
         columns: dict[str, np.ndarray] = {}
         for name in file.keys():  # noqa: SIM118 - it is no mapping
@@ -86,10 +100,11 @@ def _contents(path: Path) -> tuple[str, str | None, dict[str, np.ndarray]]:
             if dtype not in _DTYPES:
                 raise TraceError(f"the tensor {name} holds {dtype}, which no trace has")
             columns[name] = file.get_tensor(name)
-    return metadata[_TEXT_KEY], metadata.get(_CHECKSUM_KEY), columns
+    return metadata[_TEXT_KEY], metadata.get(CHECKSUM_KEY), columns
 
 
-def _checksum(text: str, columns: Mapping[str, np.ndarray]) -> str:
+def checksum_of(text: str, columns: Mapping[str, np.ndarray]) -> str:
+    """What a file says of its text and tensors, to tell whether they are as they were written."""
     state = hashlib.sha256(text.encode("utf-8"))
     for name in sorted(columns):
         column = np.ascontiguousarray(columns[name])

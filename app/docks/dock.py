@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QFrame, QMainWindow, QScrollArea, QWidget
 
@@ -25,6 +25,7 @@ class Dock(QDockWidget):
         height_px: its height at first, title and all, beside letters of the usual size; None:
             what the others leave.
         has_title: whether it stands under a title, or is a strip of one line.
+        is_turning: whether its own button makes it float, or come back, just now.
     """
 
     picture_wanted = Signal(str)
@@ -46,7 +47,7 @@ class Dock(QDockWidget):
         self.setObjectName(f"dock-{dock_id}")
         self.id, self.area, self.tab_of, self.height_px = dock_id, area, tab_of, height_px
         self.has_title = has_title
-        self._is_tab = False
+        self.is_turning = self._is_tab = False
         self._bar = self._new_bar(theme)
         self.fold_title(is_tab=False)
         self.setWidget(content)
@@ -55,6 +56,12 @@ class Dock(QDockWidget):
     def least_px(self) -> int:
         """Least height of what it shows."""
         return self.widget().minimumHeight()
+
+    @property
+    def needed_px(self) -> int:
+        """Height in which nothing of it has to be scrolled, where that is known."""
+        content = self.widget()
+        return content.needed_px if isinstance(content, FormScroll) else 0
 
     @property
     def is_behind(self) -> bool:
@@ -90,7 +97,9 @@ class Dock(QDockWidget):
 
     @Slot()
     def _float(self) -> None:
+        self.is_turning = True
         self.setFloating(not self.isFloating())
+        self.is_turning = False
 
 
 class Island(QWidget):
@@ -233,6 +242,10 @@ class FormScroll(QScrollArea):
         """Takes the form; what it complains about is scrolled to."""
         super().__init__()
         self._form = form
+        self._taken_px = 0
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.timeout.connect(self._settle)
         form.complained.connect(self._scroll_to)
         form.rows_changed.connect(self.fit)
         self.setAccessibleName("Setup")
@@ -241,14 +254,35 @@ class FormScroll(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
+    @property
+    def needed_px(self) -> int:
+        """The height in which every row of the form has room."""
+        return self._form.needed_px(self.viewport().width())
+
     @Slot()
     def fit(self) -> None:
-        """Take from the panels beside it what the rows of the form lack."""
+        """Take from the panels beside it what the rows lack; give back what they need no more."""
+        missing_px = max(self.needed_px - self.viewport().height(), -self._taken_px)
+        self._take(missing_px)
+        if missing_px < 0:
+            self.fit_soon()
+
+    @Slot()
+    def fit_soon(self) -> None:
+        """Take just what the rows need, once they know: a form that was hidden has old letters."""
+        self._settling.start()
+
+    @Slot()
+    def _settle(self) -> None:
+        self._taken_px = 0
+        self._take(self.needed_px - self.viewport().height())
+
+    def _take(self, missing_px: int) -> None:
         window, dock = self.window(), self.parentWidget()
         if not (isinstance(window, QMainWindow) and isinstance(dock, QDockWidget)):
             return
-        missing_px = self._form.needed_px(self.viewport().width()) - self.viewport().height()
-        if missing_px > 0 and dock.isVisible() and not window.tabifiedDockWidgets(dock):
+        if missing_px and dock.isVisible() and not window.tabifiedDockWidgets(dock):
+            self._taken_px += missing_px
             window.resizeDocks([dock], [dock.height() + missing_px], Qt.Orientation.Vertical)
 
     @Slot(QWidget)

@@ -14,12 +14,13 @@ from app.widgets.canvas import Hit
 from app.widgets.data_table import TableData
 from app.widgets.head_atlas import HEADER_PX, HeadAtlas
 from app.widgets.head_rows import HeadRows
+from app.widgets.letters import letters
 from app.widgets.order_switch import OrderSwitch
 from app.widgets.slot_canvas import SlotCanvas
 from app.widgets.slot_panel import SlotPanel
 from app.widgets.slot_scroll import SlotScroll
 from app.widgets.token_words import query_name
-from app.widgets.weight_words import code_words, key_words, weight_tip
+from app.widgets.weight_words import code_words, key_words, part_words, weight_tip
 from core.arrays import ABSENT
 from core.readouts.attention import AttentionReadout, HeadGrid
 from core.readouts.lazily import Lazily
@@ -27,8 +28,7 @@ from core.selection import Selection
 
 TOP_PX, LEGEND_PX = 8, 24
 BLANK = "the attention of every head appears here"
-NO_QUERY = "no token of this text was computed yet"
-_LEAST_ROWS_PX = 38
+_LEAST_ROWS_PX, _PART_PX = 38, 16
 
 
 class AttentionView(SlotPanel):
@@ -71,7 +71,7 @@ class _AttentionCanvas(SlotCanvas):
     def show_readout(self, readout: AttentionReadout | None) -> None:
         """Keep it, with the columns in which tokens stand."""
         super().show_readout(readout)
-        self._switch.setVisible(readout is not None)
+        self._switch.setVisible(readout is not None and bool(readout.queries))
 
     def refresh(self) -> None:
         """The switch shows what is chosen."""
@@ -91,7 +91,7 @@ class _AttentionCanvas(SlotCanvas):
     def draw(self, painter: QPainter) -> None:
         readout = self.readout
         if readout is None or not readout.queries:
-            self.draw_blank(painter, BLANK if readout is None else NO_QUERY)
+            self.draw_blank(painter, BLANK if readout is None else readout.sentence)
             return
         rows, theme, scale = self._rows(readout), self.theme, self.devicePixelRatioF()
         columns = self._columns_shown(readout)
@@ -107,6 +107,10 @@ class _AttentionCanvas(SlotCanvas):
         atlas.draw(painter, readout.atlas, self._colours, theme, scale)
         marks.chosen(painter, atlas.tile(readout.layer, readout.head), theme)
         self._draw_fixed(painter, atlas)
+        self._draw_part(painter, readout)
+
+    def says_all(self) -> bool:
+        return self.readout is not None and not self.readout.queries
 
     def _draw_fixed(self, painter: QPainter, atlas: HeadAtlas) -> None:
         """The names of the heads and the legend: kept, as they are the same in every step."""
@@ -120,10 +124,26 @@ class _AttentionCanvas(SlotCanvas):
             inner = QPainter(kept)
             atlas.draw_names(inner, theme)
             at = QPointF(left, self.height() - theme.px(LEGEND_PX) + 6.0)
-            scale_legend.draw(inner, at, self.width(), self._colours, theme)
+            scale_legend.draw(inner, at, self.ruler().side_left, self._colours, theme)
             inner.end()
             self._fixed = (key, kept)
         painter.drawPixmap(0, 0, self._fixed[1])
+
+    def _draw_part(self, painter: QPainter, readout: AttentionReadout) -> None:
+        """Which slots are shown, where it is not all of them, below the heads."""
+        ruler, theme = self.ruler(), self.theme
+        words, short = part_words(self._slots_shown(), readout.axis.n_slots)
+        font = theme.sans(px=theme.small_px)
+        place = QRectF(
+            ruler.side_left,
+            self.height() - theme.px(LEGEND_PX) + 4.0,
+            ruler.side_px - theme.margin_px,
+            theme.px(_PART_PX),
+        )
+        if letters(words, font).width > place.width():
+            words = short
+        painter.setFont(font)
+        marks.label(painter, place, words, theme.dim, Qt.AlignmentFlag.AlignLeft)
 
     def draw_pointed(self, painter: QPainter, selection: Selection) -> None:
         """The tile of the head that is pointed at."""

@@ -18,6 +18,7 @@ from app.widgets.slot_canvas import SlotCanvas
 from app.widgets.slot_numbers import LABEL_PX, LabelRow, NumberPainter, label_rows
 from app.widgets.slot_panel import SlotPanel
 from app.widgets.slot_ruler import SlotRuler
+from app.widgets.weight_words import part_words
 from core.arrays import distinct
 from core.readouts.cache import CacheReadout
 from core.readouts.slot_labels import SlotLabel
@@ -28,6 +29,7 @@ TOP_PX = 6
 CELLS_FROM_PX = 6
 BLANK = "the slots of the cache appear here, with the token that each one holds"
 _NAME_FROM_PX = 9
+_STATES = tuple(SlotState)
 _COLUMNS = ("token index", "position id", "expected position", "text", "row")
 
 
@@ -120,7 +122,7 @@ class _CacheCanvas(SlotCanvas):
         sinks: list[QRectF] = []
         codes = row.state[slots].tolist()
         for column, slot, code in zip(ruler.shown, slots.tolist(), codes, strict=True):
-            cell, state = ruler.cell(column, at.top(), at.height()), SlotState(code)
+            cell, state = ruler.cell(column, at.top(), at.height()), _STATES[code]
             cells.setdefault(state, []).append(cell)
             if state == SlotState.FOREIGN and row.is_new[slot]:
                 new.append(cell)
@@ -173,7 +175,8 @@ class _CacheCanvas(SlotCanvas):
         left, width = ruler.side_left, ruler.side_px - theme.margin_px
         top, font = float(TOP_PX - 2), theme.sans(px=theme.small_px + 1)
         painter.setFont(font)
-        for text, is_wrong in facts_of(readout):
+        part, _ = part_words(self._slots_shown(ruler), readout.n_slots)
+        for text, is_wrong in (*facts_of(readout), *([(part, False)] if part else [])):
             lines = letters(text, font, width)
             painter.setPen(theme.alarm if is_wrong else theme.text)
             painter.drawStaticText(QPointF(left, top), lines.layout)
@@ -227,7 +230,8 @@ class _CacheCanvas(SlotCanvas):
         off = [
             layer for layer, is_off in zip(row.layers, row.is_off[:, slot], strict=True) if is_off
         ]
-        return Hit("\n".join(tip_of(label, SlotState(int(row.state[slot])), off)), selection)
+        state = SlotState(int(row.state[slot]))
+        return Hit("\n".join(tip_of(label, state, off, readout.capacity)), selection)
 
     def slot_of_token(self, token_index: int) -> int | None:
         slots = [] if self.readout is None else self.readout.labels.slots_of(token_index)

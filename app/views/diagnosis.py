@@ -1,7 +1,16 @@
 """The strip above the timeline: what goes wrong, and where it first shows; a click goes there."""
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QEnterEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QColor,
+    QEnterEvent,
+    QFontMetrics,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import Theme
@@ -12,6 +21,7 @@ from core.selection import Selection
 HEIGHT_PX = 22
 NAME = "First difference"
 DIAGNOSIS = "Diagnosis"
+BLANK = "what goes wrong first appears here, with the mechanism behind it"
 _KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 _GO = "go there"
 _LEAST_PX = 24
@@ -34,11 +44,27 @@ class DiagnosisStrip(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(NAME)
+        self.setAccessibleDescription(BLANK)
 
     @property
     def sentence(self) -> str:
         """What is said, in full."""
-        return "" if self._readout is None else self._readout.sentence
+        return BLANK if self._readout is None else self._readout.sentence
+
+    @property
+    def words_px(self) -> int:
+        """Up to where its words stand; all of it where a link stands at its end."""
+        readout, theme = self._readout, self.theme
+        if readout is None:
+            return theme.margin_px + 4 + QFontMetrics(theme.sans()).horizontalAdvance(BLANK)
+        if readout.target is not None and readout.step != readout.selection.step:
+            return self.width()
+        signs = QFontMetrics(theme.sans(is_bold=True)).horizontalAdvance("✕") + 8
+        widths = [
+            QFontMetrics(theme.sans(is_bold=is_bold)).horizontalAdvance(words) + 6
+            for words, is_bold, _ in _parts(readout)
+        ]
+        return theme.margin_px + 4 + signs + sum(widths)
 
     def sizeHint(self) -> QSize:
         """One line."""
@@ -74,11 +100,24 @@ class DiagnosisStrip(QWidget):
         theme, readout = self.theme, self._readout
         painter = QPainter(self)
         painter.fillRect(self.rect(), theme.paper)
-        if readout is not None:
+        if readout is None:
+            self._draw_blank(painter)
+        else:
             self._draw(painter, readout)
         if self.hasFocus() and self.window().isActiveWindow():
             marks.outline(painter, QRectF(self.rect()), theme.new, px=2)
         painter.end()
+
+    def _draw_blank(self, painter: QPainter) -> None:
+        painter.setFont(self.theme.sans())
+        left = self.theme.margin_px + 4
+        marks.label(
+            painter,
+            QRectF(left, 0, self.width() - 2 * left, self.height()),
+            BLANK,
+            self.theme.dim,
+            Qt.AlignmentFlag.AlignLeft,
+        )
 
     def _draw(self, painter: QPainter, readout: FirstDifferenceReadout) -> None:
         theme, height = self.theme, float(self.height())

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPixmap
 
 from app.theme import Theme
-from app.widgets import causal_triangle, code_image, marks, mask_cells
+from app.widgets import causal_triangle, code_image, marks, mask_cells, mask_regions
 from app.widgets.canvas import Hit
 from app.widgets.code_image import Codes
 from app.widgets.data_table import TableData
@@ -24,7 +24,6 @@ from core.selection import Selection
 TOP_PX = 6
 _LEAST_PX, _GOOD_PX = 38, 80
 BLANK = "the rows that each query may see appear here"
-NO_QUERY = "no query in this step"
 _LEAST_ROW_PX, _MOST_ROW_PX = 3, 22
 _NAMES_FROM_PX = 11
 _MOST_CELLS = 700
@@ -45,7 +44,6 @@ class _MaskCanvas(SlotCanvas):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Mask", _LEAST_PX, _GOOD_PX)
-        self._colours = mask_cells.colours(theme)
         self._places: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._is_odd: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._rows: tuple[tuple[object, ...], QPixmap] | None = None
@@ -63,7 +61,7 @@ class _MaskCanvas(SlotCanvas):
     def draw(self, painter: QPainter) -> None:
         readout = self.readout
         if readout is None or readout.query is None:
-            self.draw_blank(painter, BLANK if readout is None else NO_QUERY)
+            self.draw_blank(painter, BLANK if readout is None else readout.sentence)
             return
         ruler = self.ruler()
         if len(readout.queries) == 1:
@@ -71,6 +69,9 @@ class _MaskCanvas(SlotCanvas):
         else:
             self._draw_matrix(painter, ruler, readout, readout.query)
         self._draw_choice(painter, ruler, readout)
+
+    def says_all(self) -> bool:
+        return self.readout is not None and self.readout.query is None
 
     def _draw_pair(self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout) -> None:
         height = self._row_height(readout)
@@ -138,7 +139,7 @@ class _MaskCanvas(SlotCanvas):
         place = QRectF(ruler.start, at.top(), ruler.end - ruler.start, at.height())
         scale = self.devicePixelRatioF()
         codes = code_image.pooled(kinds, int(place.height() * scale), int(place.width() * scale))
-        painter.drawImage(place, code_image.image(codes, self._colours))
+        mask_regions.draw(painter, codes, place, self.theme)
         marks.outline(painter, place.adjusted(-1, -1, 1, 1), self.theme.frame)
 
     def _used(self, readout: MaskReadout, ruler: SlotRuler) -> Codes:

@@ -18,6 +18,7 @@ from core.selection import Selection
 BLANK = "the tokens that may come next appear here, with both probabilities"
 _LEAST_ROW_PX, _MOST_ROW_PX = 16, 26
 _HEAD_PX, _TEXT_PX, _NUMBER_PX, _LEAST_BAR_PX = 18, 92, 48, 30
+_SOURCE_GAP_PX = 6
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -27,6 +28,7 @@ class _Columns:
 
     text: float
     bars: float
+    bar_px: float
     numbers: float
     number_px: float
 
@@ -91,20 +93,37 @@ class _NextTokenCanvas(CellCanvas):
         text = theme.margin_px + 2
         room = numbers - text - theme.px(_LEAST_BAR_PX) - 12
         bars = text + min(theme.px(_TEXT_PX), max(24, room)) + 6
-        return _Columns(text, bars, numbers, number)
+        longest = numbers - bars - 4
+        if self._is_source_told:
+            words = letters(self._source_words(), theme.sans(px=theme.small_px)).width
+            longest -= words + _SOURCE_GAP_PX
+        return _Columns(text, bars, max(theme.px(_LEAST_BAR_PX), longest), numbers, number)
+
+    @property
+    def _is_source_told(self) -> bool:
+        """Whether one of the rows is read next though the engine did not choose it."""
+        readout = self.readout
+        return readout is not None and readout.how not in (None, "greedy")
+
+    def _source_words(self) -> str:
+        how = (self.readout and self.readout.how) or ""
+        return {"prompt": "the prompt's next"}.get(how, how)
 
     # Drawing
 
     def draw(self, painter: QPainter) -> None:
         readout = self.readout
         if readout is None or not readout.rows:
-            self.draw_blank(painter, BLANK if readout is None else readout.verdict)
+            self.draw_blank(painter, BLANK if readout is None else readout.sentence)
             return
         columns, each = self._columns(), self._row_px()
         self._draw_head(painter, columns)
         for number, row in enumerate(self._rows()):
             line = QRectF(0, self._head_px() + number * each, self.width(), each)
             self._draw_row(painter, columns, readout, row, line)
+
+    def says_all(self) -> bool:
+        return self.readout is not None and not self.readout.rows
 
     def _draw_head(self, painter: QPainter, columns: _Columns) -> None:
         """The names of both columns, each with the look of its bars."""
@@ -136,7 +155,7 @@ class _NextTokenCanvas(CellCanvas):
         is_wrong = row.is_engine_choice and readout.is_wrong_choice
         colour = theme.alarm if is_wrong else theme.new
         self._draw_text(painter, columns, row, line, is_wrong=is_wrong)
-        room = columns.numbers - columns.bars - 4
+        room = columns.bar_px
         bar = (height - 5) / 2
         if row.engine > 0:
             width = max(1.0, room * row.engine)
@@ -145,7 +164,7 @@ class _NextTokenCanvas(CellCanvas):
             width = max(2.0, room * row.reference)
             place = QRectF(columns.bars, top + 2 + bar, width, bar)
             marks.outline(painter, place, theme.text)
-        self._draw_source(painter, columns, readout, row, line)
+        self._draw_source(painter, columns, row, line)
         self._draw_numbers(painter, columns, readout, row, line, colour)
 
     def _draw_text(
@@ -178,21 +197,20 @@ class _NextTokenCanvas(CellCanvas):
         self,
         painter: QPainter,
         columns: _Columns,
-        readout: NextTokenReadout,
         row: NextTokenRow,
         line: QRectF,
     ) -> None:
         """Where the token read next was not the engine's best: a dotted line, and why."""
-        if not row.is_read_next or readout.how in (None, "greedy"):
+        if not (row.is_read_next and self._is_source_told):
             return
         theme, top, height = self.theme, line.top(), line.height()
-        words = {"prompt": "the prompt's next"}.get(readout.how or "", readout.how or "")
+        left = columns.bars + columns.bar_px + _SOURCE_GAP_PX - 2
+        room = columns.numbers - 2 - left
         painter.setFont(theme.sans(px=theme.small_px))
-        place = QRectF(columns.bars, top, columns.numbers - columns.bars - 8, height)
-        wide = letters(words, painter.font()).width + 6.0
-        paper = QRectF(place.right() - wide, top + 2, wide, height - 4)
-        marks.fill(painter, paper, theme.paper)
-        marks.label(painter, place, words, theme.text, Qt.AlignmentFlag.AlignRight)
+        words = self._source_words()
+        if letters(words, painter.font()).width <= room:
+            place = QRectF(left, top, room, height)
+            marks.label(painter, place, words, theme.text, Qt.AlignmentFlag.AlignLeft)
         painter.setPen(QPen(theme.text, 1, Qt.PenStyle.DotLine))
         y = top + height - 1
         painter.drawLine(QPointF(columns.text, y), QPointF(columns.bars - 6, y))

@@ -19,6 +19,7 @@ from app.widgets.step_arrays import StepArrays, runs_of, worst
 from app.widgets.step_canvas import StepCanvas
 from app.widgets.step_ruler import StepRuler
 from core.readouts.spread import (
+    STAGE_WORDS,
     CellState,
     SpreadCell,
     SpreadColumn,
@@ -29,7 +30,7 @@ from core.selection import Selection
 
 BLANK = "every stage of every step appears here: where a fault begins, and how far it reaches"
 _LEAST_ROW_PX, _GOOD_ROW_PX, _MOST_ROW_PX = 5, 13, 20
-_NAMES_FROM_PX, _NAMED_FROM_PX, _WORDS_FROM_PX, _CELLS_FROM_PX = 9, 10, 26, 8
+_NAMES_FROM_PX, _NAMED_FROM_PX, _WORDS_FROM_PX, _CELLS_FROM_PX = 8, 10, 26, 8
 _TOP_PX = 3
 _WORDS: dict[CellState, str] = {
     "nothing": "nothing to compare in this step",
@@ -190,14 +191,19 @@ class _SpreadCanvas(StepCanvas):
             marks.hatch(painter, place, self.theme.dead)
 
     def _draw_first(self, painter: QPainter, readout: SpreadReadout, ruler: StepRuler) -> None:
-        """A frame around the first wrong cell."""
+        """A frame around the first wrong cell, outside of it: in a low row it keeps its colour."""
         if readout.first_wrong is None:
             return
-        place = self._cell(ruler, *readout.first_wrong)
+        step, stage = readout.first_wrong
+        place = self._cell(ruler, step, stage)
         extra = max(0.0, 6 - place.width()) / 2
-        place = place.adjusted(-extra - 1, -1, extra + 1, 1)
-        marks.outline(painter, place.adjusted(-1, -1, 1, 1), self.theme.paper, px=4)
-        marks.outline(painter, place, self.theme.text, px=2)
+        place = place.adjusted(-extra, 0, extra, 0)
+        painter.fillRect(place.adjusted(-3, -3, 3, 3), self.theme.paper)
+        painter.fillRect(place.adjusted(-2, -2, 2, 2), self.theme.text)
+        cell = readout.columns[step].cells[stage]
+        painter.fillRect(place, heat(self.theme, cell))
+        if ruler.step_px >= _CELLS_FROM_PX:
+            self._draw_amount(painter, place, cell)
 
     def _draw_scale(self, painter: QPainter, ruler: StepRuler) -> None:
         """What the colours mean, at the right: white within the limit, then by decades."""
@@ -233,7 +239,8 @@ class _SpreadCanvas(StepCanvas):
             return None
         step = max(steps, key=lambda n: code(readout.columns[n].cells[stage]))
         cell = readout.columns[step].cells[stage]
-        tip = f"step {step} · {readout.stages[stage]}\n{_told(cell)}"
+        about = STAGE_WORDS.get(readout.stages[stage], "what the layer gives to the next one")
+        tip = f"step {step} · {readout.stages[stage]}: {about}\n{_told(cell)}"
         return Hit(tip, _selection(readout, step, stage))
 
     def grid(self) -> tuple[int, int]:

@@ -28,6 +28,8 @@ _NUMBERS_FROM_HEIGHT, _PHASES_FROM_HEIGHT = 70, 92
 _LIMIT_NAMES_FROM_PX = 28
 _NARROW_PX = 3
 _GLYPH_PX = 14
+_BLANK_SHARE = 0.2
+"""Of the height of a line, above its digits."""
 
 
 class TimelineView(CanvasPanel):
@@ -210,6 +212,8 @@ class _TimelineCanvas(StepCanvas):
         painter.setFont(theme.mono(px=theme.small_px - 1))
         for exponent, y in plot.ticks(line + 1):
             top = min(y, plot.place.bottom() - 5) - line / 2
+            if top < -_BLANK_SHARE * line:
+                continue
             place = QRectF(theme.margin_px, top, gutter - theme.margin_px - 6, line)
             marks.label(painter, place, _power(exponent), theme.dim, Qt.AlignmentFlag.AlignRight)
 

@@ -58,8 +58,8 @@ class _TokensCanvas(CellCanvas):
         """All that stands in a column."""
         if self.readout is None:
             return []
-        cells = (row.at(column) for row in _rows(self.readout))
-        return [cell.text for cell in cells if cell is not None]
+        rows = _rows(self.readout)
+        return [cell.text for row in rows if (cell := row.at(column)) is not None]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the newest column in sight."""

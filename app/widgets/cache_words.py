@@ -25,9 +25,11 @@ def facts_of(readout: CacheReadout) -> Iterator[tuple[str, bool]]:
         yield "verdict pending", False
 
 
-def tip_of(label: SlotLabel, state: SlotState, off: Sequence[int]) -> Iterator[str]:
+def tip_of(label: SlotLabel, state: SlotState, off: Sequence[int], capacity: int) -> Iterator[str]:
     """A slot, line by line; `off`: layers in which its row is not the reference's."""
     yield f"slot {label.slot}" + ("" if label.row is None else f" · row {label.row}")
+    if label.slot >= capacity:
+        yield f"past the capacity of {capacity}"
     yield slot_cells.STATE_NAMES[state]
     if label.token_index is not None:
         yield f"token {label.token_index} ‘{label.text}’"

@@ -62,6 +62,10 @@ class Canvas(QWidget):
     def draw(self, painter: QPainter) -> None:
         """Draw everything; the ground is painted already."""
 
+    def says_all(self) -> bool:
+        """Whether it draws the sentence itself, as there is nothing else to draw."""
+        return False
+
     def draw_blank(self, painter: QPainter, text: str) -> None:
         """Say in the middle why there is nothing, or what will be here."""
         margin = self.theme.margin_px

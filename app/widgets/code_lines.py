@@ -12,8 +12,8 @@ from core.readouts.code_diff import CodeRow, Side, UnifiedLine, unified
 Mark = Literal["none", "wrong", "right"]
 SIGNS: dict[Side, str] = {"faulty": "−", "correct": "+"}
 MARKS: dict[Side, Mark] = {"faulty": "wrong", "correct": "right"}
-FOLD = " ⋯"
-FOLDED_DOCS = '    """ ⋯ """'
+FOLD = " …"
+FOLDED_DOCS = '    """ … """'
 _HANG = 4
 _BREAK_AFTER = " ,(["
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter
 
 from app.theme import Theme
-from app.widgets import code_image, marks
+from app.widgets import code_image, marks, regions
 from app.widgets.slot_ruler import SlotRuler
 
 NUMBER_FROM_PX, NUMBERS_PX = 28, 14
@@ -74,6 +74,12 @@ class HeadRows:
         few = code_image.pooled(codes, int(place.height() * scale), int(place.width() * scale))
         painter.drawImage(place, code_image.image(few, colours))
         if min(self.height, self.ruler.column_px) < _HATCH_FROM_PX:
+            masked, unwritten = (
+                regions.rectangles(few == code, place)
+                for code in (code_image.MASKED, code_image.NEVER_WRITTEN)
+            )
+            marks.hatch_all(painter, masked, code_image.masked_tone(theme), theme.dead)
+            marks.dot_all(painter, unwritten, theme.paper, theme.dead)
             marks.outline(painter, place.adjusted(-1, -1, 1, 1), theme.frame)
             return
         for n_drawn, run in enumerate(_runs(codes)):

@@ -6,7 +6,9 @@ from functools import lru_cache
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QStaticText, QTransform
 
-_KEPT = 4096
+_KEPT, _FONTS_KEPT = 4096, 64
+_PLAIN = Qt.TextFormat.PlainText
+_UPRIGHT = QTransform()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +33,20 @@ def letters(text: str, font: QFont, room_px: float | None = None) -> Letters:
     Fonts that look the same are equal.
     """
     layout = QStaticText(text)
-    layout.setTextFormat(Qt.TextFormat.PlainText)
+    layout.setTextFormat(_PLAIN)
     if room_px is not None:
         layout.setTextWidth(room_px)
-    layout.prepare(QTransform(), font)
+    layout.prepare(_UPRIGHT, font)
     if room_px is not None:
         return Letters(layout, room_px, layout.size().height())
+    metrics, height = _measures(font)
+    return Letters(layout, metrics.horizontalAdvance(text), height)
+
+
+@lru_cache(_FONTS_KEPT)
+def _measures(font: QFont) -> tuple[QFontMetricsF, float]:
     metrics = QFontMetricsF(font)
-    return Letters(layout, metrics.horizontalAdvance(text), metrics.height())
+    return metrics, metrics.height()
 
 
 @lru_cache(_KEPT)

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, QPolygonF
 
 from app.theme import Theme
 from app.widgets.letters import letters, shortened
@@ -11,6 +11,9 @@ from app.widgets.letters import letters, shortened
 GLYPH_PX = 10
 FRAME_PX = 6
 _HATCH_ALPHA = 150
+_MOST_CELLS = 1000
+_PATTERN_PX, _TILE_PATTERNS = 8, 8
+"""The patterns of Qt repeat after so many device pixels."""
 
 
 def fill(painter: QPainter, cell: QRectF, colour: QColor) -> None:
@@ -55,6 +58,39 @@ def _hatching(rgb: int) -> QBrush:
 def hatch(painter: QPainter, cell: QRectF, colour: QColor) -> None:
     """Slanted lines over a cell."""
     painter.fillRect(cell, hatching(colour))
+
+
+def hatch_all(painter: QPainter, cells: list[QRectF], ground: QColor, colour: QColor) -> None:
+    """Cells of a ground with slanted lines; none where they are too many to be told apart."""
+    _fill_all(painter, cells, ground, hatching(colour))
+
+
+def dot_all(painter: QPainter, cells: list[QRectF], ground: QColor, colour: QColor) -> None:
+    """Likewise with dots."""
+    _fill_all(painter, cells, ground, QBrush(colour, Qt.BrushStyle.Dense7Pattern))
+
+
+def _fill_all(painter: QPainter, cells: list[QRectF], ground: QColor, brush: QBrush) -> None:
+    if cells and len(cells) <= _MOST_CELLS:
+        scale = painter.device().devicePixelRatioF()
+        painter.save()  # Qt (6.11) puts letters in the wrong place after a picture as brush
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(_tile(ground.rgb(), brush.color().rgba(), brush.style(), scale))
+        painter.drawRects(cells)
+        painter.restore()
+
+
+@lru_cache(64)
+def _tile(ground: int, rgba: int, style: Qt.BrushStyle, scale: float) -> QBrush:
+    """A pattern on its ground as a picture: Qt fills with that several times as fast."""
+    side = _PATTERN_PX * round(_TILE_PATTERNS * scale)
+    tile = QImage(side, side, QImage.Format.Format_RGB32)
+    tile.fill(ground)
+    painter = QPainter(tile)
+    painter.fillRect(tile.rect(), QBrush(QColor.fromRgba(rgba), style))
+    painter.end()
+    tile.setDevicePixelRatio(scale)
+    return QBrush(tile)
 
 
 def glyph(painter: QPainter, cell: QRectF, sign: str, colour: QColor, theme: Theme) -> None:

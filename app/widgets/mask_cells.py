@@ -29,6 +29,7 @@ class Kind(IntEnum):
     """Seen, and should not be."""
 
 
+WRONG = (Kind.ODD, Kind.BLIND, Kind.LEAK)
 _SIGNS = {Kind.ODD: "!", Kind.BLIND: "−", Kind.LEAK: "+"}
 
 
@@ -38,7 +39,15 @@ def colours(theme: Theme) -> NDArray[np.uint32]:
     table[Kind.EXPECTED] = theme.text.rgb()
     table[Kind.MASKED] = code_image.masked_tone(theme).rgb()
     table[Kind.SEEN] = theme.live.rgb()
-    table[[Kind.ODD, Kind.BLIND, Kind.LEAK]] = theme.alarm.rgb()
+    table[list(WRONG)] = theme.alarm.rgb()
+    return table
+
+
+def quiet_colours(theme: Theme) -> NDArray[np.uint32]:
+    """Likewise where a frame says what is wrong: only seen, or masked."""
+    table = colours(theme)
+    table[list(WRONG)] = table[Kind.SEEN]
+    table[Kind.BLIND] = table[Kind.MASKED]
     return table
 
 

@@ -15,7 +15,8 @@ from core.readouts.slot_states import LayerRow
 
 LEAST_ROW_PX, GOOD_ROW_PX, MOST_ROW_PX = 5, 14, 26
 GAP_PX = 2
-_MOST_LINE_PX = 4
+_MOST_LINE_PX, _LINE_GAP_PX = 5, 1
+"""Four pixels of a layer, and one that sets it off the next."""
 _NAME_FROM_PX = 9
 
 
@@ -80,6 +81,11 @@ class RowPlaces:
         most = int(place.width() * painter.device().devicePixelRatioF())
         codes = code_image.pooled(row.is_off[:, slots].astype(np.uint8), len(row.layers), most)
         painter.drawImage(place, code_image.image(codes, colours))
+        if self.line_px == _MOST_LINE_PX:
+            for layer in range(1, len(row.layers) + 1):
+                y = top + layer * self.line_px - _LINE_GAP_PX
+                gap = QRectF(place.left(), y, place.width(), _LINE_GAP_PX)
+                painter.fillRect(gap, theme.paper)
         marks.outline(painter, place.adjusted(-1, -1, 1, 1), theme.frame)
 
     def _lines_px(self, row: LayerRow) -> float:

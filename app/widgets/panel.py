@@ -47,9 +47,14 @@ class CanvasPanel(QWidget):
         return self._full
 
     @property
+    def _under(self) -> str:
+        """What is to be read under the canvas: nothing that it draws itself."""
+        return "" if self._canvas.says_all() else self._full
+
+    @property
     def sentence_px(self) -> int:
         """How high that sentence is; 0 where there is none."""
-        return self._sentence.height() if self._full else 0
+        return self._sentence.height() if self._under else 0
 
     def show_readout(self, readout: Readout) -> None:
         """Draw it, and say it."""
@@ -80,7 +85,7 @@ class CanvasPanel(QWidget):
         if sentence == self._full:
             return
         self._full = sentence
-        self._sentence.setVisible(bool(sentence))
+        self._sentence.setVisible(bool(self._under))
         self._canvas.setAccessibleDescription(sentence)
         self.setAccessibleDescription(sentence)
         self._fit()
@@ -93,13 +98,14 @@ class CanvasPanel(QWidget):
     def _fit(self) -> None:
         """As many whole words as there are lines for; all of them in the tool tip."""
         free = self.height() - self._canvas.minimumHeight()
-        self._place(self._sentence.say(self._full, self.width(), max(free, self._line_px)))
+        self._place(self._sentence.say(self._under, self.width(), max(free, self._line_px)))
 
     def _place(self, sentence_px: int) -> None:
         """No layout does this: it would arrange the whole window anew with every sentence."""
         canvas_px = max(0, self.height() - sentence_px)
         self._canvas.setGeometry(0, 0, self.width(), canvas_px)
-        self._sentence.setGeometry(0, canvas_px, self.width(), sentence_px)
+        if sentence_px:  # Qt (6.11) takes the margins of a label that is polished without a height
+            self._sentence.setGeometry(0, canvas_px, self.width(), sentence_px)
 
     @property
     def _line_px(self) -> int:

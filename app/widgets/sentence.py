@@ -22,7 +22,7 @@ class Sentence(QLabel):
     def __init__(self, theme: Theme) -> None:
         """Empty at first."""
         super().__init__()
-        self._cuts: dict[tuple[str, int, int], str] = {}
+        self._cuts: dict[tuple[str, int, int], tuple[str, int]] = {}
         self.setAutoFillBackground(True)  # what holds it is not painted with it
         self.setWordWrap(True)
         self.setFont(theme.sans(px=theme.small_px + 1))
@@ -33,18 +33,20 @@ class Sentence(QLabel):
     def say(self, full: str, width: int, most_px: int) -> int:
         """Show a text in a width, at most so high; gives the height that it takes."""
         key = (full, width, most_px)
-        shown = self._cuts.get(key)
-        if shown is None:
+        kept = self._cuts.get(key)
+        if kept is None:
             shown = self._cut(full, width, most_px)
+            kept = shown, self.height_of(shown, width) if shown else 0
             if len(self._cuts) >= _KEPT:
                 self._cuts.clear()
-            self._cuts[key] = shown
+            self._cuts[key] = kept
+        shown, height = kept
         if shown != self.text():
             self.setText(shown)
         tip = "" if shown == full else full
         if tip != self.toolTip():
             self.setToolTip(tip)
-        return self.height_of(shown, width) if shown else 0
+        return height
 
     def height_of(self, text: str, width: int) -> int:
         """Height of a text in as many lines as it needs, margins included."""

@@ -201,7 +201,9 @@ def draw_legend(
         width = 28 + painter.fontMetrics().horizontalAdvance(name)
         if x > place.left() and x + width - 10 > place.right():
             x, y = place.left(), y + _LEGEND_LINE_PX
-        if y + _LEGEND_LINE_PX > place.bottom():
+        head, _, rest = name.partition(" ")
+        is_broken = bool(rest) and x + width - 10 > place.right()
+        if y + _LEGEND_LINE_PX * (1 + is_broken) > place.bottom():
             return
         cell = QRectF(x, y + 2, 12, 12)
         draw_cells(painter, {SlotState.LIVE if state is None else state: [cell]}, theme)
@@ -209,5 +211,8 @@ def draw_legend(
             draw_off(painter, [cell], theme)
         painter.setFont(theme.sans(px=theme.small_px))
         painter.setPen(theme.dim)
-        painter.drawText(QPointF(x + 17, y + 12), name)
+        painter.drawText(QPointF(x + 17, y + 12), head if is_broken else name)
         x += width
+        if is_broken:
+            x, y = place.left(), y + 2 * _LEGEND_LINE_PX
+            painter.drawText(QPointF(x + 17, y + 12 - _LEGEND_LINE_PX), rest)

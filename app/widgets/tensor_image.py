@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QImage, QKeyEvent, QPainter, QResizeEvent
 
@@ -14,7 +15,7 @@ from app.widgets.code_image import image
 from app.widgets.tensor_bars import draw_bars
 from app.widgets.tensor_colours import colours, image_codes
 from app.widgets.tensor_words import entry_words, short, statistics
-from core.readouts.tensor_sheet import TensorSheet
+from core.readouts.tensor_sheet import Kind, TensorSheet
 from core.selection import Selection
 
 _MOST_ROW_PX = 28.0
@@ -59,6 +60,7 @@ class TensorImage(Canvas):
         self._sheet: TensorSheet | None = None
         self._selection = Selection()
         self._image: QImage | None = None
+        self._tables: dict[Kind, NDArray[np.uint32]] = {}
         self._cursor: tuple[int, int] | None = None
 
     @property
@@ -171,7 +173,7 @@ class TensorImage(Canvas):
         if self._image is None:
             ratio = self.devicePixelRatioF()
             codes = image_codes(sheet, int(height * ratio), int(width * ratio))
-            self._image = image(codes, colours(self.theme, sheet.kind))
+            self._image = image(codes, self._table(sheet.kind))
         place = QRectF(grid.left, grid.top, width, height)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, on=False)
         painter.drawImage(place, self._image)
@@ -180,6 +182,12 @@ class TensorImage(Canvas):
             for row, column in np.argwhere(is_masked).tolist():
                 marks.hatch(painter, grid.cell(row, column), self.theme.dead)
         marks.outline(painter, place.adjusted(-1, -1, 1, 1), self.theme.frame)
+
+    def _table(self, kind: Kind) -> NDArray[np.uint32]:
+        """The colour of each code; a canvas keeps its theme."""
+        if kind not in self._tables:
+            self._tables[kind] = colours(self.theme, kind)
+        return self._tables[kind]
 
     def _draw_labels(self, painter: QPainter, sheet: TensorSheet, grid: _Grid) -> None:
         painter.setFont(self.theme.mono(px=self.theme.small_px - 1))
@@ -210,7 +218,7 @@ class TensorImage(Canvas):
         if grid.column_px < _NUMBER_PX[0] or grid.row_px < _NUMBER_PX[1]:
             return
         painter.setFont(self.theme.mono(px=self.theme.small_px))
-        table = colours(self.theme, sheet.kind)
+        table = self._table(sheet.kind)
         codes = image_codes(sheet, *sheet.values.shape)
         for row, column in np.ndindex(sheet.values.shape):
             ground = QColor(int(table[codes[row, column]]))
@@ -276,7 +284,7 @@ class TensorImage(Canvas):
             marks.label(painter, place, text, self.theme.dim, Qt.AlignmentFlag.AlignLeft)
             left += width
             if end == 0:
-                bar = image(_LEGEND[sheet.kind], colours(self.theme, sheet.kind))
+                bar = image(_LEGEND[sheet.kind], self._table(sheet.kind))
                 frame = QRectF(left, top + 3, _LEGEND_PX, height - 5)
                 painter.drawImage(frame, bar)
                 marks.outline(painter, frame, self.theme.frame)

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from app.widgets import code_image
 from core.readouts.attention import AttentionReadout
 from core.readouts.attention_keys import KeyLabel
@@ -26,6 +29,17 @@ def code_words(code: int, weight: float, *, is_read: bool) -> str:
     if code == code_image.MASKED:
         return "masked" if is_read else "not read"
     return "not there yet" if code == code_image.NEVER_WRITTEN else repr(weight)
+
+
+def part_words(slots: NDArray[np.int64], n_slots: int) -> tuple[str, str]:
+    """Which slots are shown, in full and short; empty where all of them are."""
+    n_shown = len(slots)
+    if not 0 < n_shown < n_slots:
+        return "", ""
+    in_order = bool((np.diff(slots) == 1).all())
+    part = f"{slots[0]}–{slots[-1]}" if in_order else f"{n_shown}"
+    noun = "slots " if in_order else ""
+    return f"{noun}{part} of {n_slots:,}{'' if in_order else ' slots'}", f"{part} of {n_slots:,}"
 
 
 def key_words(key: KeyLabel) -> str:

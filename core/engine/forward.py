@@ -32,7 +32,7 @@ class Model:
         weights: its weights.
         positions: its position scheme.
         blocks: its norm and MLP.
-        no_bias: [1] zero, what scores start from where the scheme has no bias.
+        no_bias: [1] zero, what is handed over, times 0, where the scheme has no bias.
         n_rep: query heads that read one key-value head.
         scale: what the product of a query and a key is multiplied by.
         is_quantised: whether rows are narrowed before they are stored.
@@ -230,7 +230,7 @@ def _attend(
 ) -> tuple[Tensor | None, Tensor, Tensor, Tensor]:
     """Used keys, scores [Hq, T, S], weights [Hq, T, S] and the mixed values [T, Hq · D]."""
     n_rep, scale = model.n_rep, model.scale
-    stored_keys, read_values = read[0], read[1]
+    stored_keys, read_values = read.unbind()
     read_keys = seams.read_keys(
         model.positions, stored_keys, prepared.plan.view_position_ids, raw_keys
     )
@@ -239,8 +239,8 @@ def _attend(
     if read_at is None:
         used_keys = None if read_keys is stored_keys else read_keys
         keys = seams.repeat_kv(read_keys, n_rep)
-        start = model.no_bias if prepared.bias is None else prepared.bias
-        scores = torch.baddbmm(start, queries, keys.mT, alpha=scale)
+        start, beta = (model.no_bias, 0) if prepared.bias is None else (prepared.bias, 1)
+        scores = torch.baddbmm(start, queries, keys.mT, beta=beta, alpha=scale)
     else:
         used_keys = torch.stack([seams.rotate(model.positions, read_keys, ids) for ids in read_at])
         keys = seams.repeat_kv(used_keys, n_rep)

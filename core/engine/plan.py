@@ -81,6 +81,7 @@ class Planner:
         ledger = counted.with_rows(slots, token_index, position_ids, token_ids)
         query = np.where(token_index == ABSENT, PAD, token_index) if n_pad else token_index
         allowed = self._allowed(run, query, self._told(ledger, ledger.slot, ledger.token_index))
+        readable = tuple(frozen(ledger.token_index[row]) for row in allowed[n_pad:])
         plans: dict[int, LayerPlan] = {}
         of_layer: list[LayerPlan] = []
         for layer, table in enumerate(seams):
@@ -97,10 +98,7 @@ class Planner:
             token_ids=token_ids,
             token_index=token_index,
             slots=slots,
-            readable=(
-                *(frozen(ledger.token_index[:0]) for _ in range(n_pad)),
-                *(frozen(ledger.token_index[row]) for row in allowed[n_pad:]),
-            ),
+            readable=(frozen(ledger.token_index[:0]),) * n_pad + readable,
             layers=tuple(of_layer),
         )
 

@@ -92,6 +92,17 @@ class _Names:
     def unknown(cls, n_rows: int) -> "_Names":
         return cls(np.full(n_rows, ABSENT), np.full(n_rows, ABSENT))
 
+    def written(self, rows: IntArray, tokens: IntArray, step: int) -> None:
+        """Rows are about to be written in this step for `tokens`; those past the end are lost."""
+        if len(rows) == 1:
+            row = int(rows[0])
+            if row < len(self.token):
+                self.token[row], self.version[row] = tokens[0], step
+            return
+        is_inside = rows < len(self.token)
+        self.token[rows[is_inside]] = tokens[is_inside]
+        self.version[rows[is_inside]] = step
+
     def copy(self) -> "_Names":
         return _Names(self.token.copy(), self.version.copy())
 
@@ -103,7 +114,7 @@ class KnownRows:
     names: _Names
     is_own: bool
     memory: bytes
-    given: list[tuple[IntArray, IntArray]]
+    given: list[tuple[IntArray, FloatArray]]
     owner: dict[bytes, int]
 
 
@@ -120,12 +131,14 @@ class _RowWatch:
         self.is_own = False
         self.is_surprised = False
         n_more = len(names.token) - kv.shape[2]
-        bits = _bits(to_host(torch.nn.functional.pad(kv, (0, 0, 0, n_more)) if n_more else kv))
+        rows = to_host(torch.nn.functional.pad(kv, (0, 0, 0, n_more)) if n_more else kv)
+        bits = _bits(rows)
         self._memory = bytearray(bits.tobytes())
         self._known: IntArray = np.frombuffer(self._memory, bits.dtype).reshape(bits.shape)
+        self._known_rows: FloatArray = self._known.view(rows.dtype)  # the same memory
         self.new_rows: FloatArray = np.empty(0)
         self.seen_rows: IntArray = _NO_ROWS
-        self._given: list[tuple[IntArray, IntArray]] = []
+        self._given: list[tuple[IntArray, FloatArray]] = []
         self._owner: dict[bytes, int] = {}
 
     def own_names(self) -> _Names:
@@ -137,16 +150,15 @@ class _RowWatch:
     def stored(self, tokens: IntArray, rows: IntArray, new_rows: Tensor) -> None:
         """`new_rows` [2, Hkv, T, D] of `tokens` were handed to the store, for `rows`."""
         self.new_rows = to_host(new_rows)
-        bits = _bits(self.new_rows)
         self.is_surprised = False
-        self._given.append((tokens, bits))
+        self._given.append((tokens, self.new_rows))
         if len(rows) == 1:
             row = int(rows[0])
             if row < len(self._known):
-                self._known[row] = bits[0]
+                self._known_rows[row] = self.new_rows[:, :, 0]
             return
         is_inside = rows < len(self._known)
-        self._known[rows[is_inside]] = bits[is_inside]
+        self._known[rows[is_inside]] = _bits(self.new_rows)[is_inside]
 
     def was_read(self, step: int, rows: IntArray, selected: RowSelection, read: Tensor) -> None:
         """`read` [2, Hkv, S, D] came back from `rows`: find out where it is not what was meant."""
@@ -217,7 +229,8 @@ class _RowWatch:
         return self._owner.get(bits.tobytes(), ABSENT)
 
     def _learn_owners(self) -> None:
-        for tokens, bits in self._given:
+        for tokens, new_rows in self._given:
+            bits = _bits(new_rows)
             for i, token in enumerate(tokens.tolist()):
                 self._owner[bits[i].tobytes()] = token
         self._given.clear()
@@ -248,10 +261,7 @@ class Recorder:
         for watch, plan in zip(self._watches, plans, strict=True):
             if id(watch.names) not in marked:
                 marked.add(id(watch.names))
-                is_inside = plan.write_rows < len(watch.names.token)
-                rows = plan.write_rows[is_inside]
-                watch.names.token[rows] = tokens[is_inside]
-                watch.names.version[rows] = step
+                watch.names.written(plan.write_rows, tokens, step)
 
     def taken(self) -> tuple[LayerRecord, ...]:
         """See `Witness`."""

@@ -77,8 +77,8 @@ class LayerRows:
 
     def _write_one(self, row: int, keys: Tensor, values: Tensor) -> None:
         if row < self.n_rows:
-            self._keys_at[row].copy_(keys)
-            self._values_at[row].copy_(values)
+            self._keys_at[row] = keys
+            self._values_at[row] = values
 
     def _write_many(self, part: int, write_rows: IntArray, heads: Tensor) -> None:
         rows = torch.tensor(write_rows[: heads.shape[1]], device=heads.device)

@@ -118,13 +118,15 @@ class Ledger:
 
 def are_same(numbers: IntArray, others: IntArray) -> bool:
     """Whether two lists of integers are equal; for short ones much faster than numpy's test."""
+    if numbers is others:
+        return True
     return numbers.dtype == others.dtype and numbers.tobytes() == others.tobytes()
 
 
 def lowest_free(taken: IntArray, n: int) -> IntArray:
     """[n] the lowest slots that are not in `taken`, ascending."""
     n_taken = len(taken)
-    if taken.max(initial=-1) == n_taken - 1:  # distinct slots: they are 0 to n_taken − 1
+    if n_taken == 0 or taken[taken.argmax()] == n_taken - 1:  # distinct: 0 to n_taken − 1
         return np.arange(n_taken, n_taken + n)
     size = n_taken + n
     is_free = np.ones(size, dtype=bool)

@@ -77,6 +77,8 @@ def rows_that_leave(records: Sequence[StepRecord]) -> str | None:
         return None
     capacity = records[-1].ledger.capacity
     most = max(record.ledger.length for record in records)
+    if _n_refused(records):
+        return f"no row left to make room: with {most} of {capacity} slots used the cache refused"
     return f"no row left to make room: at most {most} of {capacity} slots were used"
 
 
@@ -91,6 +93,8 @@ def full_window(records: Sequence[StepRecord]) -> str | None:
     """A fault that shows once a window holds as many rows as it can."""
     capacity = records[-1].ledger.capacity
     most = max(len(record.slots) + (record.past_len or 0) for record in records)
+    if _n_refused(records):
+        return f"there was no window: with {most} of {capacity} slots used the cache refused"
     return f"the window never filled: {most} tokens of {capacity}" if most < capacity else None
 
 

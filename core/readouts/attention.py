@@ -58,11 +58,15 @@ class HeadGrid:
         self,
         view: RunView,
         takes: Sequence[Take],
+        ends: Sequence[int],
         order: Order,
         lines: KeptLines,
         text: Mapping[int, str],
     ) -> None:
-        """Takes the queries, the order of the columns, and where codes are kept."""
+        """Takes the queries and where each take of them ends, the order of the columns, and lines.
+
+        Lines are where codes are kept.
+        """
         layer, span_of = view.selection.layer, view.history.attention_rows.span
 
         def keys_of(i: int) -> KeysRead:
@@ -70,8 +74,8 @@ class HeadGrid:
             return keys_of_take(view.records, takes[i], order, layer, span, text)
 
         self.keys: Sequence[KeysRead] = Lazily(len(takes), keys_of)
-        self._ends = list(accumulate(take.n_rows for take in takes))
-        self.n_rows = self._ends[-1] if takes else 0
+        self._ends = ends
+        self.n_rows = ends[-1] if ends else 0
         self.n_columns = order.n_columns if takes else 0
         self._view, self._takes, self._order, self._lines = view, takes, order, lines
 
@@ -188,27 +192,28 @@ def attention_readout(view: RunView) -> AttentionReadout:
     record, slots, text_at = view.records[step], history.slots(step), history.text(step)
     text = WordsAt(text_at, view.token_text)
     takes = rows.texts.of(view.records, step, text_at.end, ENLARGED_ROWS)
+    ends = list(accumulate(take.n_rows for take in takes))
     spans = [rows.span(take.record.layers[layer].plan) for take in takes]
-    by_token = HeadGrid(view, takes, TokenOrder(spans, slots), rows.by_token, text)
+    by_token = HeadGrid(view, takes, ends, TokenOrder(spans, slots), rows.by_token, text)
     return AttentionReadout(
         step=step,
         layer=layer,
         head=selection.head,
         is_computed=record.is_computed,
         n_now=takes[-1].n_rows if record.is_computed else 0,
-        queries=_queries(takes, text),
+        queries=_queries(takes, ends, text),
         atlas=_atlas(view, takes, slots),
         by_token=by_token,
-        by_slot=HeadGrid(view, takes, SlotOrder(slots), rows.by_slot, text),
+        by_slot=HeadGrid(view, takes, ends, SlotOrder(slots), rows.by_slot, text),
         axis=slot_axis(view, slots.n_slots),
         sentence=attention_sentence(record, by_token, selection, text),
         selection=selection,
     )
 
 
-def _queries(takes: Sequence[Take], text: Mapping[int, str]) -> Sequence[QueryLabel]:
-    ends = list(accumulate(take.n_rows for take in takes))
-
+def _queries(
+    takes: Sequence[Take], ends: Sequence[int], text: Mapping[int, str]
+) -> Sequence[QueryLabel]:
     def label(row: int) -> QueryLabel:
         at = bisect_right(ends, row)
         take = takes[at]
@@ -225,7 +230,7 @@ def _atlas(view: RunView, takes: Sequence[Take], slots: SlotHistory) -> Codes:
     """
     config, rows = view.model.config, view.history.attention_rows
     shape = (config.n_layers, config.n_heads)
-    shown = tuple(last_rows(takes, ATLAS_ROWS))
+    shown = last_rows(takes, ATLAS_ROWS)
     if not shown:
         return frozen(np.zeros((*shape, 0, 0), dtype=np.uint8))
     order = TokenOrder([span for take in shown for span in rows.spans(take.record)], slots)

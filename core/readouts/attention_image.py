@@ -1,6 +1,6 @@
 """From recorded weights to 8-bit images: which rows, what they read, which codes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -62,14 +62,15 @@ class Take:
         return self.stop - self.first
 
 
-def last_rows(takes: Sequence[Take], n: int) -> Iterator[Take]:
+def last_rows(takes: Sequence[Take], n: int) -> tuple[Take, ...]:
     """The last `n` rows of the takes."""
-    n_before = sum(take.n_rows for take in takes) - n
-    for take in takes:
-        n_cut = min(max(0, n_before), take.n_rows)
-        n_before -= take.n_rows
-        if n_cut < take.n_rows:
-            yield Take(take.record, take.first + n_cut, take.stop)
+    found: list[Take] = []
+    for take in reversed(takes):
+        if n <= 0:
+            break
+        found.append(Take(take.record, max(take.first, take.stop - n), take.stop))
+        n -= take.n_rows
+    return tuple(reversed(found))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,12 +41,14 @@ class KeptLines:
             n_lines = max(self._most_bytes // max(1, math.prod(shape)), len(keys))
             self._codes = np.empty((n_lines, *shape), dtype=np.uint8)
             self._line_of, self._kind = {}, kind
-        n_new = sum(key not in self._line_of for key in keys)
+        lines = list(map(self._line_of.get, keys))
+        n_new = lines.count(None)
         if n_new:
             if len(self._line_of) + n_new > len(self._codes):
                 self._line_of = {}
             self._add(takes, fill)
-        return self._codes, np.array([self._line_of[key] for key in keys], dtype=np.int64)
+            lines = list(map(self._line_of.get, keys))
+        return self._codes, np.array(lines, dtype=np.int64)
 
     def _add(self, takes: Sequence[Take], fill: Fill) -> None:
         """Make the lines that are not there yet, those of neighbouring queries at once."""

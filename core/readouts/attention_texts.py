@@ -49,10 +49,10 @@ class TextTakes:
         link, lowest, n_left = self._ends[step], n_read, most_rows
         while link is not None and n_left > 0:
             take, start = link.take, link.start
-            stop = min(lowest - start, take.stop)
+            stop = take.stop if take.stop <= lowest - start else lowest - start
             if stop > 0:
                 # Of a step whose last tokens were taken back, the first ones still are the text's.
-                first = max(0, stop - n_left)
+                first = stop - n_left if stop > n_left else 0
                 is_whole = first == take.first and stop == take.stop
                 takes.append(take if is_whole else Take(take.record, first, stop))
                 n_left -= stop - first

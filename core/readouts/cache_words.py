@@ -10,7 +10,7 @@ from core.outcome import Ok
 from core.policy_oracle import Expected
 from core.readouts.slot_labels import SlotLabels
 from core.readouts.slot_states import LayerRow, SlotState
-from core.readouts.words import compared_outcome, ranges
+from core.readouts.words import compared_outcome, outcome_name, ranges
 from core.record import StepRecord
 
 _MOST_COMPLAINTS = 4
@@ -57,11 +57,10 @@ class CacheWords:
         if right != record.outcome:
             yield words
         elif self._has_moved:
-            what, numbers = words.split(": ", 1)
-            yield f"{what}, as it should be; but {self._moved}"
-            yield numbers
-        else:
-            yield words.replace(": ", ", as it should be: ", 1)
+            yield f"{outcome_name(record.outcome)}, as it should be; but {self._moved}"
+            yield words.split(": ", 1)[1]
+        else:  # the line of the step has the numbers
+            yield f"{outcome_name(record.outcome)}, as it should be"
 
     @property
     def _has_moved(self) -> bool:
@@ -82,6 +81,19 @@ class CacheWords:
         yield f"holds {n_counted - n_unwritten} of {ledger.capacity}"
         if self.left:
             yield f"{_tokens(self.left)} left"
+        yield from self._past_capacity(len(shown.state))
+
+    def _past_capacity(self, n_slots: int) -> Iterator[str]:
+        """What slots past the capacity are for, where none of them is counted wrongly."""
+        expected, record, capacity = self.expected, self.record, self.record.ledger.capacity
+        is_odd = expected is not None and expected.length != record.reported_length
+        if n_slots <= capacity or record.reported_length > capacity or is_odd:
+            return
+        past = range(capacity, n_slots)
+        use = "takes a step's row before an old one leaves"
+        if len(past) > 1:
+            use = "take a step's rows before old ones leave"
+        yield f"{_slots(past)}, past the capacity of {capacity}, {use}"
 
     def _complaints(self, labels: SlotLabels, shown: LayerRow) -> Iterator[str]:
         yield from _foreign(labels)

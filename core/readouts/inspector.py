@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.readouts.slot_story import slot_story
 from core.readouts.tensor_sheet import SheetMaker, TensorEntry, TensorSheet
-from core.readouts.words import outcome_words
+from core.readouts.words import outcome_name
 from core.selection import Selection
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ def inspector_readout(view: RunView) -> InspectorReadout:
     tensors, story = maker.entries(), slot_story(view)
     why_none = ""
     if not tensors:
-        outcome = outcome_words(record.outcome, record.phase, record.ledger.capacity)
-        phase = record.phase.replace("_", " ")
+        phase, outcome = record.phase.replace("_", " "), outcome_name(record.outcome)
         why_none = f"nothing was computed in step {selection.step}: {phase}, {outcome}"
     shapes = ", ".join(f"{each.id} {list(each.shape)}" for each in tensors)
     said = f"layer {selection.layer}: {shapes}" if tensors else why_none

@@ -31,6 +31,8 @@ class Lazily(Sequence[T], Generic[T]):
         """One of them, or some."""
         if isinstance(place, slice):
             return tuple(self._at(at) for at in range(*place.indices(self._n)))
+        if place in self._made:
+            return self._made[place]
         at = int(place)
         if not -self._n <= at < self._n:
             raise IndexError(place)

@@ -85,7 +85,6 @@ class MaskReadout:
         expected: [T, S] whether the query should see what the ledger claims for the row.
         is_judged: [T] whether `expected` says anything of the query.
         query: place in `queries` of the one looked at; None: nothing was computed.
-        sees: token index of each row that it saw, in view order; None: a row without a token.
         used_row: the row of a causal triangle over the columns that the query looked at used;
             None: none of its rows.
         right_row: likewise the right one; None: none, or not judged.
@@ -108,7 +107,6 @@ class MaskReadout:
     expected: BoolArray
     is_judged: BoolArray
     query: int | None
-    sees: tuple[int | None, ...]
     used_row: int | None
     right_row: int | None
     sentence: str
@@ -143,7 +141,6 @@ def mask_readout(view: RunView) -> MaskReadout:
     is_off = (used != expected).any(axis=1) | right.is_not_read(told.plan.view_token_index)
     queries = _queries(view, record, is_judged & is_off, text)
     query = _looked_at(view.selection, queries)
-    seen = told.row_token[used[query]].tolist()
     claimed = told.plan.view_token_index
     order = _by_token(claimed)
     used_row = _triangle_row(used[query][order])
@@ -164,7 +161,6 @@ def mask_readout(view: RunView) -> MaskReadout:
         expected=expected,
         is_judged=is_judged,
         query=query,
-        sees=tuple(map(known, seen)),
         used_row=used_row,
         right_row=right_row,
         sentence=speaker.sentence(used_row, right_row, _others_wrong(queries, query)),
@@ -190,7 +186,6 @@ def _nothing(view: RunView, n_slots: int) -> MaskReadout:
         expected=none,
         is_judged=frozen(np.zeros(0, dtype=np.bool_)),
         query=None,
-        sees=(),
         used_row=None,
         right_row=None,
         sentence="nothing was computed in this step, so no mask was used",
@@ -253,14 +248,16 @@ def _layers_alike(record: StepRecord, layer: int) -> tuple[int, ...]:
     told = record.layers[layer]
 
     def is_alike(other: LayerRecord) -> bool:
-        if not np.array_equal(other.row_token, told.row_token):
+        if not _are_equal(other.row_token, told.row_token):
             return False
         a, b = other.plan, told.plan
-        return a is b or (
-            np.array_equal(a.mask, b.mask) and np.array_equal(a.view_slots, b.view_slots)
-        )
+        return a is b or (_are_equal(a.mask, b.mask) and _are_equal(a.view_slots, b.view_slots))
 
     return tuple(i for i, other in enumerate(record.layers) if is_alike(other))
+
+
+def _are_equal(some: np.ndarray, others: np.ndarray) -> bool:
+    return some is others or np.array_equal(some, others)  # layers share what is the same
 
 
 def _by_token(claimed: IntArray) -> slice | IntArray:

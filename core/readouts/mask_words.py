@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.arrays import ABSENT, BoolArray, IntArray, frozen
+from core.arrays import ABSENT, BoolArray, FloatArray, IntArray, frozen
 from core.policy_oracle import Expected
 from core.readouts.history import computed_tokens
 from core.readouts.words import places, plural, ranges
@@ -16,6 +16,9 @@ from core.record import LayerRecord, StepRecord
 
 if TYPE_CHECKING:
     from core.readouts.run_view import RunView
+
+
+_LEAST_SHARE = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,7 @@ class Speaker:
         self._is_pending = view.selection.step not in view.verdicts
         self._mask, self._row_token = told.plan.mask[query], told.row_token
         self._noun = "position" if _are_positions(view, told) else "token"
-        self._weights = told.weights[view.selection.head, query]
-        self._where = f"(layer {view.selection.layer}, head {view.selection.head})"
+        self._shares = _Shares(view, told, query)
         self._is_unwritten = is_unwritten
 
     def sentence(
@@ -116,11 +118,11 @@ class Speaker:
         if unwritten.any():
             n_rows, n_written = len(self._mask), int((~self._is_unwritten).sum())
             yield f"reads {n_rows} rows, {n_written} written"
-            yield f"{self._share(unwritten)} of the weight on rows never written {self._where}"
+            yield self._shares.words(unwritten, "on rows never written")
         loose = self._mask & (self._row_token == ABSENT) & ~self._is_unwritten
         if loose.any():
             yield f"reads {plural(int(loose.sum()), 'row')} without a token"
-            yield f"{self._share(loose)} of the weight there {self._where}"
+            yield self._shares.words(loose, "there")
 
     def _sees(self) -> Iterator[str]:
         found = self._row_token[self._mask]
@@ -140,13 +142,42 @@ class Speaker:
         if leaks.any():
             yield f"also sees {places(leaks)}, which it should not"
 
-    def _share(self, rows: BoolArray) -> str:
-        """Weight on the rows, in per cent, three digits."""
-        return f"{100 * float(self._weights[rows].sum(dtype=np.float64)):.3g} %"
-
     def _named(self, is_told: BoolArray) -> str:
         n = int(is_told.sum())
         return f"{self._noun if n == 1 else f'{self._noun}s'} {places(is_told)}" if n else "nothing"
+
+
+class _Shares:
+    """How much of the weight of a query goes to some of the rows, in the heads of all layers."""
+
+    def __init__(self, view: RunView, told: LayerRecord, query: int) -> None:
+        self._layers = view.records[view.selection.step].layers
+        self._told, self._query = told, query
+        self._layer, self._head = view.selection.layer, view.selection.head
+
+    def words(self, rows: BoolArray, where: str) -> str:
+        """Least and most over the heads, then the head looked at."""
+        here = self._of(self._told, rows)[self._head]
+        alike = [told for told in self._layers if _reads_the_same(told, self._told)]
+        all_shares = np.concatenate([self._of(told, rows) for told in alike])
+        least, most = _per_cent(all_shares.min()), _per_cent(all_shares.max())
+        span = most if least == most else f"{least}–{most}"
+        one = f"{_per_cent(here)} % in layer {self._layer}, head {self._head}"
+        return f"{span} % of the weight {where} over {len(all_shares)} heads, {one}"
+
+    def _of(self, told: LayerRecord, rows: BoolArray) -> FloatArray:
+        """[H] the share of each head of a layer."""
+        return told.weights[:, self._query, rows].sum(axis=-1, dtype=np.float64)
+
+
+def _reads_the_same(one: LayerRecord, other: LayerRecord) -> bool:
+    """Whether the columns of two layers are the same rows."""
+    return one.plan is other.plan and np.array_equal(one.row_token, other.row_token)
+
+
+def _per_cent(share: float) -> str:
+    """Three digits."""
+    return f"{100 * share:.3g}" if share == 0 or share >= _LEAST_SHARE else "<0.001"
 
 
 def _are_positions(view: RunView, told: LayerRecord) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.arrays import FloatArray
 from core.outcome import Ok
-from core.readouts.words import outcome_words
+from core.readouts.words import outcome_name
 from core.record import StepRecord
 from core.selection import Selection
 from core.verdict import LogitsVerdict, Standing, StepVerdict
@@ -178,8 +178,7 @@ def _is_prompt_next(view: RunView, record: StepRecord) -> bool:
 def _verdict_words(record: StepRecord, logits: LogitsVerdict | None, state: State) -> str:
     if state == "nothing":
         if not isinstance(record.outcome, Ok):
-            why = outcome_words(record.outcome, record.phase, record.ledger.capacity)
-            return f"nothing was computed: {why}"
+            return f"nothing was computed in this step: it was {outcome_name(record.outcome)}"
         return f"nothing was computed: a {record.phase.replace('_', ' ')} runs no model"
     if state == "pending":
         return "verdict pending: the reference has not been asked yet"

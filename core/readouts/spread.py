@@ -23,6 +23,15 @@ not kept: the verdict comes from a file that does not hold its stages."""
 
 INTEGER_STAGES = ("admission", "positions", "slots", "mask")
 _LAST_STAGES = ("logits", "contents")
+STAGE_WORDS = {
+    "admission": "outcome, length and seen (Cache)",
+    "positions": "position ids (Cache)",
+    "slots": "slots of the new rows (Cache)",
+    "mask": "readable and visible tokens (Mask)",
+    "logits": "what may come next (Next token)",
+    "contents": "the tokens held after the step (Cache)",
+}
+"""What a stage compares, and the dock that shows it; all others are layers."""
 _STAGE_OF_FIELD = {
     "outcome": 0,
     "length": 0,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from core.outcome import Ok
 from core.readouts.per_step import once, per_step
+from core.readouts.places import place_words
 from core.readouts.words import compared_outcome
 from core.record import Phase, StepRecord
 from core.selection import Selection
@@ -115,6 +116,7 @@ def timeline_point(record: StepRecord, verdict: StepVerdict | None) -> TimelineP
     is_finite = error is None or math.isfinite(error)
     expected = None if verdict is None else verdict.expected.outcome
     capacity = record.ledger.capacity
+    first = None if verdict is None else verdict.first_difference
     return TimelinePoint(
         step=record.step,
         phase=record.phase,
@@ -130,20 +132,8 @@ def timeline_point(record: StepRecord, verdict: StepVerdict | None) -> TimelineP
         is_finite=is_finite,
         band=None if logits is None else logits.band,
         wrong_above=None if logits is None else logits.wrong_above,
-        difference=None if verdict is None else _difference(verdict),
+        difference=None if first is None else place_words(first),
     )
-
-
-def _difference(verdict: StepVerdict) -> str | None:
-    first = verdict.first_difference
-    if first is None:
-        return None
-    places = [first.field.replace("_", " ")]
-    if first.layer is not None:
-        places.append(f"layer {first.layer}")
-    if first.head is not None:
-        places.append(f"head {first.head}")
-    return ", ".join(places)
 
 
 def _sentence(
@@ -153,14 +143,16 @@ def _sentence(
     n_pending: int,
 ) -> list[str]:
     words = [f"step {current.step} of {points[-1].step}, {current.phase.replace('_', ' ')}"]
-    if current.is_refused or "should" in current.outcome:
+    if "should" in current.outcome:
         words.append(current.outcome)
+    elif current.is_refused:
+        words.append(current.outcome.split(":")[0])
     words.append(_verdict_words(current))
     if first_wrong is None:
         words.append("no step is wrong" + (f" so far, {n_pending} pending" if n_pending else ""))
     else:
         where = points[first_wrong].difference
-        words.append(f"first wrong step: {first_wrong}" + (f" ({where})" if where else ""))
+        words.append(f"first wrong step: {first_wrong}" + (f", in {where}" if where else ""))
     return words
 
 

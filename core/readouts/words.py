@@ -48,6 +48,17 @@ def outcome_words(outcome: Outcome, phase: Phase, capacity: int) -> str:
             return f"ended: the model has {n_ctx} positions"
 
 
+def outcome_name(outcome: Outcome) -> str:
+    """How a step ended, in one word: its numbers are told elsewhere."""
+    match outcome:
+        case Ok():
+            return "accepted"
+        case Refused():
+            return "refused"
+        case PositionLimit():
+            return "ended"
+
+
 def compared_outcome(
     outcome: Outcome, expected: Outcome | None, phase: Phase, capacity: int
 ) -> str:

@@ -63,7 +63,8 @@ def verdict(step: int, *, is_wrong: bool = False) -> SimpleNamespace:
 def model_info(name: str) -> SimpleNamespace:
     """Four layers and heads; the model "small" has two of each."""
     n = 2 if name == "small" else 4
-    return SimpleNamespace(name=name, path=None, config=SimpleNamespace(n_layers=n, n_heads=n))
+    config = SimpleNamespace(n_layers=n, n_heads=n, position_limit=None)
+    return SimpleNamespace(name=name, path=None, config=config)
 
 
 class FakeSession:
@@ -80,15 +81,14 @@ class FakeSession:
     def advance(self) -> StepRecord | None:
         trace = self.trace
         step = len(trace.records)
-        if trace.records and trace.records[-1].outcome is not OK:
-            trace.end = "refused"
-        elif step > len(trace.spec.all_requests) - 1:
+        if trace.end is None and step > len(trace.spec.all_requests) - 1:
             trace.end = "steps"
         if trace.end is not None:
             return None
         self._before_step(step)
         outcome = OK if step < self._room else Refused(1, 0)
         trace.records.append(record(step, outcome))
+        trace.end = None if outcome is OK else "refused"
         return trace.records[-1]
 
     def decode_more(self, n: int) -> None:

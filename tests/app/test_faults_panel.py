@@ -1,10 +1,11 @@
 """The list of faults: ticks, combinations, search."""
 
 import pytest
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPushButton
 
+from app.faults_on import FaultsOn
 from app.faults_panel import FaultsPanel
 from app.theme import LIGHT
 from core.faults.catalog import COMBINATIONS, FAULTS
@@ -102,6 +103,57 @@ def test_the_scenario_of_the_chosen_fault_can_be_asked_for(qtbot, panel):
     with qtbot.waitSignal(panel.scenario_wanted) as told:
         panel.findChild(QPushButton).click()
     assert told.args == ["cap-early"]
+
+
+def rows_on(panel: FaultsPanel) -> QListWidget:
+    return next(
+        found
+        for found in panel.findChildren(QListWidget)
+        if found.accessibleName() == "Faults that are on"
+    )
+
+
+def titles_on(panel: FaultsPanel) -> list[str]:
+    rows = rows_on(panel)
+    return [rows.item(row).text() for row in range(rows.count()) if rows.isVisible()]
+
+
+def title_of(fault_id: str) -> str:
+    return next(fault.title for fault in FAULTS if fault.id == fault_id)
+
+
+def test_the_faults_that_are_on_are_counted_and_named_above_the_list(panel):
+    assert titles_on(panel) == []
+    panel.show_faults(("gauge-lies", "pos-restart"))
+    expected = {title_of("gauge-lies"), title_of("pos-restart")}
+    assert set(titles_on(panel)) == expected
+    assert panel.findChild(FaultsOn).words == "2 on"
+    tick(panel, "pos-restart", is_on=False)
+    assert titles_on(panel) == [title_of("gauge-lies")]
+
+
+def test_a_fault_is_taken_off_where_it_is_named_above_the_list(qtbot, panel):
+    panel.show_faults(("gauge-lies", "pos-restart"))
+    row = next(i for i in range(2) if rows_on(panel).item(i).text() == title_of("gauge-lies"))
+    with qtbot.waitSignal(panel.ticked) as told:
+        rows_on(panel).item(row).setCheckState(Qt.CheckState.Unchecked)
+    assert told.args == [("pos-restart",)]
+    assert not is_ticked(panel, "gauge-lies")
+    assert titles_on(panel) == [title_of("pos-restart")]
+
+
+def test_a_fault_that_is_on_is_found_in_the_list_whatever_is_searched_for(qtbot, panel):
+    panel.resize(300, 260)
+    panel.show_faults(("gauge-lies",))
+    panel.findChild(QLineEdit).setText("cap-")
+    assert item(panel, "gauge-lies").isHidden()
+    rows = rows_on(panel)
+    place = rows.visualItemRect(rows.item(0)).center() + QPoint(40, 0)
+    qtbot.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    listed = panel.findChild(QListWidget)
+    assert listed.currentItem() is item(panel, "gauge-lies")
+    assert listed.viewport().rect().intersects(listed.visualItemRect(listed.currentItem()))
+    assert is_ticked(panel, "gauge-lies")
 
 
 def headings(panel: FaultsPanel) -> list[QListWidgetItem]:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import pytest
-from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
 
 from app.docks.registry import DOCKS
 from app.draft import Draft
-from app.layout import SETUP_PX, TEACH, Plan, plan
+from app.layout import SETUP_PX, TEACH, Plan, of_layout, plan
 from app.main_window import MainWindow
 from app.preferences import Preferences
 from app.run_control import RunControl
@@ -29,6 +29,7 @@ class Panel:
     least_px: int = 60
     tab_of: str | None = None
     has_title: bool = True
+    needed_px: int = 0
 
 
 EVERY = (
@@ -39,7 +40,7 @@ EVERY = (
     Panel("mask", "centre", 108),
     Panel("attention", "centre"),
     Panel("next-token", "right", 180),
-    Panel("inspector", "right"),
+    Panel("inspector", "right", 240),
     Panel("code", "right"),
     Panel("lesson", "right", tab_of="code"),
     Panel("diagnosis", "bottom", 26, 26, has_title=False),
@@ -50,7 +51,7 @@ EVERY = (
 
 
 def made(name: str, size: tuple[int, int], panels=EVERY, theme=LIGHT) -> Plan:
-    return plan(name, panels, QSize(*size), theme)
+    return plan(name, of_layout(name, panels), QSize(*size), theme)
 
 
 def test_a_large_window_has_the_columns_of_the_drawing():
@@ -72,6 +73,25 @@ def test_where_the_height_does_not_do_spread_stands_behind_the_timeline():
     where = made("debug", (1280, 800))
     assert where.bottom == ("diagnosis", "timeline")
     assert where.tabs["timeline"] == ("runs", "spread")
+
+
+def test_where_the_right_column_is_low_the_inspector_stands_behind_the_code():
+    assert made("debug", (1280, 800)).tabs["code"] == ("inspector", "lesson")
+    assert made("debug", (1920, 1080)).tabs["code"] == ("lesson",)
+
+
+def test_the_height_is_shared_so_that_attention_has_what_it_likes_first():
+    low, high = made("debug", (1366, 768)), made("debug", (1440, 900))
+    assert low.heights["cache"] < high.heights["cache"] == 146
+    spare = 768 - sum(low.heights[i] for i in ("tokens", "cache", "mask", "diagnosis", "timeline"))
+    assert spare >= 172
+
+
+def test_in_teach_a_panel_that_was_opened_besides_stands_behind_the_lesson():
+    panels = [p for p in EVERY if p.id in TEACH or p.id in ("setup", "code")]
+    where = plan("teach", panels, QSize(1920, 1080), LIGHT.sized(percent=100, is_large=True))
+    assert set(where.ids) == {panel.id for panel in panels}
+    assert set(where.tabs["lesson"]) == {"code", "faults", "setup"}
 
 
 @pytest.mark.parametrize("size", [(1199, 900), (1400, 759)])
@@ -134,8 +154,10 @@ def places(window: MainWindow) -> list[QRect]:
 
 def is_at_rest(window: MainWindow) -> bool:
     """Whether the panels share all the room there is."""
-    below = window.dock("timeline").geometry()
-    return below.bottom() + 1 == window.statusBar().geometry().top()
+    bar = window.statusBar()
+    end = window.height() if bar.isHidden() else bar.geometry().top()
+    seen = [d for d in window.docks if not (d.isHidden() or d.isFloating() or d.is_behind)]
+    return max(dock.geometry().bottom() for dock in seen) + 1 == end
 
 
 def close_some(window: MainWindow) -> None:
@@ -181,9 +203,14 @@ def test_reset_gives_each_panel_the_place_of_the_first_start(size, change, open_
 
 
 @pytest.mark.parametrize("name", ["debug", "teach"])
+@pytest.mark.parametrize("percent", [80, 100, 150])
 @pytest.mark.parametrize("size", SIZES)
-def test_no_panel_is_lower_than_its_contents_need(name, size, open_window, qtbot):
+def test_no_panel_is_lower_than_its_contents_need(name, size, percent, open_window, qtbot):
     window = open_window(*size)
+    for _ in range(5):
+        if window.looks.text_percent != percent:
+            window.looks.larger_text() if percent > 100 else window.looks.smaller_text()
+    assert window.looks.text_percent == percent
     window.layouts.choose(name)
 
     def is_settled() -> bool:
@@ -198,6 +225,105 @@ def test_no_panel_is_lower_than_its_contents_need(name, size, open_window, qtbot
     for dock in shown:
         others = [other for other in shown if other is not dock]
         assert not any(dock.geometry().intersects(other.geometry()) for other in others)
+
+
+WAYS = {
+    "smaller": [(1440, 900), (1366, 768)],
+    "larger": [(1024, 640), (1920, 1080)],
+    "there and back": [(1280, 800), (1024, 640), (1920, 1080), (1100, 1000), (1280, 800)],
+}
+
+
+def bring_to(window: MainWindow, sizes: list[tuple[int, int]], qtbot) -> None:
+    for size in sizes:
+        window.resize(*size)
+        window.layouts.follow_size()
+        qtbot.waitUntil(lambda: is_at_rest(window))
+
+
+@pytest.mark.parametrize("name", ["debug", "teach"])
+@pytest.mark.parametrize("sizes", WAYS.values(), ids=WAYS)
+def test_a_window_brought_to_a_size_is_arranged_as_one_opened_at_it(
+    name, sizes, open_window, qtbot
+):
+    opened = open_window(*sizes[-1])
+    opened.layouts.choose(name)
+    brought = open_window(*sizes[0])  # in the same layout: that is remembered
+    bring_to(brought, sizes[1:], qtbot)
+    qtbot.waitUntil(lambda: places(brought) == places(opened))
+    assert [d.is_behind for d in brought.docks] == [d.is_behind for d in opened.docks]
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)
+def test_a_panel_that_floats_leaves_its_room_and_gets_it_back(open_window, qtbot):
+    opened, window = open_window(1280, 800), open_window(1440, 900)
+    cache, attention = window.dock("cache"), window.dock("attention")
+    low = attention.height()
+    cache.title_bar.float_wanted.emit()
+    qtbot.waitUntil(lambda: attention.height() > low)
+    bring_to(window, [(1280, 800)], qtbot)
+    assert cache.isFloating()
+    cache.title_bar.float_wanted.emit()
+    qtbot.waitUntil(lambda: places(window) == places(opened))
+
+
+def test_a_panel_that_was_closed_stays_so_and_the_others_share_its_room(open_window, qtbot):
+    opened, window = open_window(1280, 800), open_window(1440, 900)
+    window.dock("mask").close()
+    bring_to(window, [(1280, 800)], qtbot)
+    assert window.dock("mask").isHidden()
+    assert window.dock("attention").height() > opened.dock("attention").height()
+    assert window.dock("timeline").height() >= opened.dock("timeline").height()
+
+
+def test_a_panel_brought_forward_stays_in_front_in_another_size(open_window, qtbot):
+    window = open_window(1440, 900)
+    window.dock("lesson").raise_()
+    for size in ((1280, 800), (1920, 1080), (1024, 640)):
+        qtbot.waitUntil(lambda: not window.dock("lesson").is_behind)
+        bring_to(window, [size], qtbot)
+    qtbot.waitUntil(lambda: not window.dock("lesson").is_behind)
+
+
+def drag_the_line_below(window: MainWindow, dock_id: str, by_px: int, qtbot) -> None:
+    place = window.dock(dock_id).geometry()
+    line = QPoint(place.center().x(), place.bottom() + 3)
+    qtbot.mousePress(window, Qt.MouseButton.LeftButton, pos=line)
+    height = window.dock(dock_id).height()
+    qtbot.mouseMove(window, line + QPoint(0, by_px))
+    qtbot.waitUntil(lambda: window.dock(dock_id).height() == height + by_px)
+    qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=line + QPoint(0, by_px))
+
+
+def test_a_line_that_a_person_dragged_stays_in_another_size(open_window, qtbot):
+    window = open_window(1440, 900)
+    usual = window.dock("tokens").height()
+    drag_the_line_below(window, "tokens", 40, qtbot)
+    bring_to(window, [(1500, 950), (1400, 850)], qtbot)
+    assert window.dock("tokens").height() == usual + 40
+    window.layouts.reset()
+    qtbot.waitUntil(lambda: window.dock("tokens").height() == usual)
+
+
+def test_what_a_person_arranged_is_there_at_the_next_start(open_window, qtbot):
+    window = open_window(1440, 900)
+    usual = window.dock("tokens").height()
+    drag_the_line_below(window, "tokens", 40, qtbot)
+    window.close()
+    again = open_window(1440, 900)
+    qtbot.waitUntil(lambda: again.dock("tokens").height() == usual + 40)
+
+
+def test_an_error_in_the_form_gets_room_and_gives_it_back(open_window, qtbot):
+    window = open_window(1280, 800)
+    setup, form = window.panels[0], window.panels[0].widget()
+    bar = form.verticalScrollBar()
+    qtbot.waitUntil(lambda: form.viewport().height() == form.needed_px)
+    usual = setup.height()
+    window.setup.show_error("policy", "4 sinks leave no room in a capacity of 4: raise it to 5")
+    qtbot.waitUntil(lambda: setup.height() > usual and bar.maximum() == 0)
+    window.setup.clear_errors()
+    qtbot.waitUntil(lambda: setup.height() == usual)
 
 
 FEW = (dock_spec("tokens"), dock_spec("lesson", "right"), dock_spec("other", "right"))

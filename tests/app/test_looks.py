@@ -102,6 +102,15 @@ def test_targets_and_titles_never_get_smaller_than_they_may():
     assert LIGHT.sized(percent=100) == LIGHT
 
 
+@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("percent", [80, 90, 100, 125, 150, 200])
+def test_lengths_are_enough_for_every_kind_of_letters(percent, is_large):
+    theme = LIGHT.sized(percent=percent, is_large=is_large)
+    assert theme.px(13) >= theme.sans_px
+    assert theme.px(12) >= theme.mono_px
+    assert theme.px(11) >= theme.small_px
+
+
 def test_the_choice_in_force_is_ticked_in_the_menu(window, qtbot):
     actions = window.actions_by_id.actions
     with qtbot.waitSignal(window.settled):

@@ -1,7 +1,7 @@
 """One line above the panels."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from app.message_bar import MessageBar
@@ -70,6 +70,27 @@ def test_a_long_line_wraps_and_keeps_its_corner(bar):
     bar.place(790, 590)
     assert bar.height() > low.height()
     assert (bar.geometry().right(), bar.geometry().bottom()) == (low.right(), low.bottom())
+
+
+def test_a_short_line_takes_the_place_beside_the_words_of_the_strip(bar):
+    bar.show_notice(Notice("short"))
+    strip = QRect(0, 400, 800, 26)
+    assert bar.place_in_row(strip, 200)
+    assert bar.geometry().left() >= 200
+    assert strip.adjusted(0, -6, 0, 6).contains(bar.geometry())
+
+
+def test_where_the_words_are_long_the_line_covers_the_whole_strip(bar):
+    bar.show_notice(Notice("a line of some length, longer than what the words leave"))
+    strip = QRect(0, 400, 800, 26)
+    assert bar.place_in_row(strip, 700)
+    assert bar.geometry().left() < 10
+    assert bar.height() >= strip.height()
+
+
+def test_a_line_that_is_too_long_for_the_strip_has_no_place_there(bar):
+    bar.show_notice(Notice("a long line " * 20))
+    assert not bar.place_in_row(QRect(0, 400, 800, 26), 0)
 
 
 def test_the_keys_go_back_to_the_window_once_an_offer_is_taken(qtbot, window):

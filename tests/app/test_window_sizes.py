@@ -5,12 +5,13 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QScrollBar
 
+from app.advice import hint
 from app.docks.dock import ReadoutDock
 from app.theme import DARK, LIGHT
 from tests.app.desk import Desk
 
 SIZES = ((1024, 640), (1280, 800), (1366, 768), (1920, 1080))
-SCROLLED = ("lesson", "code", "runs", "inspector")
+SCROLLED = ("lesson", "runs")
 """Texts and lists: they are scrolled where they are longer than their place."""
 FAULTS = ("mask-top-left", "cap-early", "store-row-zero")
 
@@ -80,6 +81,23 @@ def test_no_panel_has_a_scroll_bar(desk_at, size):
     areas = [area for area in desk.window.findChildren(QAbstractScrollArea) if area.isVisible()]
     across = [type(area).__name__ for area in areas if area.horizontalScrollBar().isVisible()]
     assert across == []
+
+
+@each_size
+@pytest.mark.parametrize("layout", ["debug", "teach"])
+def test_the_hint_covers_no_panel_but_the_strip(desk_at, size, layout):
+    desk = desk_at(size)
+    desk.window.layouts.choose(layout)
+    try:
+        desk.window.show_notice(hint(desk.control.try_fault))
+        desk.qtbot.waitUntil(lambda: is_at_rest(desk))
+        bar = desk.window.message_bar.geometry()
+        seen = [dock for dock in desk.window.docks if dock.isVisible() and not dock.is_behind]
+        covered = [dock.id for dock in seen if dock.geometry().intersects(bar)]
+        assert covered == ["diagnosis"]
+    finally:
+        desk.window.message_bar.clear_notice()
+        desk.window.layouts.choose("debug")
 
 
 def test_every_size_is_drawn_in_both_themes(desk_at):

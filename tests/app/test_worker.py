@@ -82,9 +82,9 @@ def test_steps_past_the_planned_ones_are_decoded(qapp):
     assert answers.of("recorded")[-1].spec.steps == 6
 
 
-def test_a_refused_step_is_a_record_and_only_then_is_the_run_over(qapp):
+def test_a_refused_step_is_a_record_and_with_it_the_run_is_over(qapp):
     worker, answers = asked(FakeBackend(room=2))
-    worker.start(start(n=3))
+    worker.start(start(n=2))
     assert answers.of("ended") == []
     worker.advance(advance(1))
     assert answers.steps == [0, 1, 2]
@@ -115,7 +115,7 @@ def test_a_run_that_is_made_ready_tells_nothing_but_itself(qapp):
     worker, answers = asked(FakeBackend(room=2))
     worker.advance(Advance(known(n_records=3), 0, 1))
     assert answers.names == ["ready", "remade", "idle"]
-    assert answers.of("remade")[0].end is None
+    assert answers.of("remade")[0].end == "refused"
 
 
 def test_making_a_run_again_can_be_cancelled(qapp):

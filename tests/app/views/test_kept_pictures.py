@@ -17,7 +17,9 @@ from app.widgets import code_image
 from app.widgets.canvas import Canvas
 from app.widgets.head_atlas import HeadAtlas
 from app.widgets.panel import CanvasPanel, Readout
+from app.widgets.tensor_image import TensorImage
 from core.readouts.attention import attention_readout
+from core.readouts.inspector import inspector_readout
 from core.readouts.mask import mask_readout
 from core.readouts.next_token import next_token_readout
 from core.readouts.run_view import RunView
@@ -86,6 +88,22 @@ def test_after_any_jumps_and_sizes_a_view_paints_as_a_new_one(
             widget.show_readout(readout_of(view))
             widget.show()
         assert picture(kept) == picture(fresh), (view.spec, view.selection, size)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_a_heat_map_paints_as_a_new_one_after_any_other_tensor(qtbot: QtBot, theme: Theme) -> None:
+    readout = inspector_readout(view_of(PLAIN, 0))
+    sheets = [sheet for entry in readout.tensors if (sheet := readout.sheet(entry.id)) is not None]
+    assert {sheet.kind for sheet in sheets} == {"signed", "weights", "mask"}
+    kept = TensorImage(theme)
+    qtbot.addWidget(kept)
+    for sheet in (*sheets, *reversed(sheets)):
+        fresh = TensorImage(theme)
+        qtbot.addWidget(fresh)
+        for canvas in (kept, fresh):
+            canvas.resize(300, 150)
+            canvas.show_sheet(sheet, readout.selection)
+        assert kept.grab().toImage() == fresh.grab().toImage(), sheet.kind
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.5, 2.0])

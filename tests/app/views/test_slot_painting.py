@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor
 from app.theme import DARK, LIGHT
 from app.widgets import code_image
 from app.widgets.slot_cells import state_colour
+from app.widgets.weight_words import part_words
 from core.readouts.cache import cache_readout
 from core.readouts.mask import mask_readout
 from core.readouts.slot_states import SlotState
@@ -123,6 +124,46 @@ def test_a_line_stands_after_the_last_slot_of_the_capacity(three: MakeThree) -> 
         column = pixels(picture(cache))[:, int(canvas.ruler().left(8)) - 1]
         top = int(canvas.row_middle(0))
         assert (column[top - 10 : top + 10] == LIGHT.text.rgb()).all() == has_line
+
+
+def test_each_layer_that_differs_has_a_strip_of_its_own(three: MakeThree) -> None:
+    view = view_of(with_fault(PLAIN, "pos-restart"), 1)
+    cache = three(view).cache
+    at = middle(cache, 7, canvas_of(cache).row_middle(0))
+    column = pixels(picture(cache))[at.y() :, at.x() + 9] == LIGHT.alarm.rgb()
+    firsts = np.flatnonzero(column[1:] & ~column[:-1]) + 1
+    lasts = np.flatnonzero(column[:-1] & ~column[1:])
+    heights = (lasts - firsts + 1).tolist()
+    n_layers = len(cache_readout(view).rows[0].layers)
+    assert heights[:n_layers] == [4] * n_layers
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_what_is_masked_and_what_was_never_written_stay_apart_where_rows_are_low(
+    three: MakeThree, theme
+) -> None:
+    spec = replace(PLAIN, capacity=200, prompt_ids=tuple(range(100, 250)))
+    attention = three(view_of(spec, 0), theme=theme).attention
+    canvas, image = canvas_of(attention), pixels(picture(attention))
+    assert canvas.row_middle(1) - canvas.row_middle(0) < 6
+    last = canvas.slots[: canvas.ruler().shown.stop][-1]
+    top, bottom = int(canvas.row_middle(0)) + 2, int(canvas.row_middle(0)) + 22
+    assert last >= 150
+
+    def around(slot: int) -> np.ndarray:
+        x = middle(attention, slot, 0).x()
+        return image[top:bottom, x - 6 : x + 6]
+
+    masked, unwritten = around(148), around(int(last))
+    tone = code_image.masked_tone(theme).rgb()
+    assert 0.3 < (masked == tone).mean() < 0.95
+    assert 0.5 < (unwritten == theme.paper.rgb()).mean() < 0.99
+
+
+def test_which_slots_are_shown_is_said_where_it_is_not_all() -> None:
+    assert part_words(np.arange(936, 955), 1024)[0] == "slots 936–954 of 1,024"
+    assert part_words(np.array([3, 1, 2]), 1024)[0] == "3 of 1,024 slots"
+    assert part_words(np.arange(12), 12) == ("", "")
 
 
 def test_a_wrong_number_is_shown_where_only_every_eighth_has_room(three: MakeThree) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QImage
-from PySide6.QtWidgets import QApplication, QTableView, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.theme import DARK, LIGHT, Theme
@@ -18,6 +18,7 @@ from app.views.spread import SpreadView
 from app.views.timeline import TimelineView
 from app.views.tokens import TokensView
 from app.widgets.canvas import Canvas
+from app.widgets.cell_canvas import CellCanvas
 from app.widgets.decades import amount, code, contrast, heat
 from app.widgets.slot_ruler import SlotRuler
 from app.widgets.step_ruler import StepRuler
@@ -374,8 +375,48 @@ def test_a_right_run_has_nowhere_to_go(qtbot: QtBot, shown: MakeView) -> None:
     widget = shown("first difference", view_of(PLAIN, 2), (1000, 26))
     with qtbot.assertNotEmitted(widget.selected):
         qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
-    widget.clear()
-    assert widget.sentence == ""
+
+
+def test_the_strip_says_what_will_be_there_before_there_is_a_step(shown: MakeView) -> None:
+    strip = shown("first difference", None, (1000, 26))
+    assert "appears here" in strip.accessibleDescription()
+    assert len(colours(picture(strip))) > 2
+    strip.show_readout(first_difference_readout(view_of(PLAIN, 0)))
+    strip.clear()
+    assert "appears here" in strip.accessibleDescription()
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("height", [108, 200], ids=["low rows", "high rows"])
+def test_the_first_wrong_cell_is_filled_whatever_frame_is_around_it(
+    shown: MakeView, theme: Theme, height: int
+) -> None:
+    widget = shown("spread", FAULTY, (1000, height), theme)
+    canvas = canvas_of(widget)
+    assert isinstance(canvas, CellCanvas)
+    readout = spread_readout(FAULTY)
+    assert readout.first_wrong is not None
+    step, stage = readout.first_wrong
+    middle = canvas.middle(stage, step)
+    cell = readout.columns[step].cells[stage]
+    image = canvas.grab().toImage()
+    for x in range(-20, -9):  # beside the sign in its middle
+        found = image.pixelColor(int(middle.x()) + x, int(middle.y()))
+        assert found.name() == heat(theme, cell).name()
+
+
+def test_every_stage_of_the_spread_is_named_at_the_height_that_it_has_at_first(
+    shown: MakeView,
+) -> None:
+    canvas = canvas_of(shown("spread", FAULTY, (1000, 108)))
+    assert isinstance(canvas, CellCanvas)
+    image = canvas.grab().toImage()
+    n_stages = len(spread_readout(FAULTY).stages)
+    row_px = (canvas.middle(1, 0) - canvas.middle(0, 0)).y()
+    assert row_px == 8
+    for stage in range(n_stages):
+        top = canvas.middle(stage, 0).y() - row_px / 2
+        assert len(colours(image.copy(0, int(top), 70, int(row_px)))) > 2
 
 
 # Next token
@@ -400,6 +441,29 @@ def test_where_room_is_short_the_choices_stay_in_sight(shown: MakeView) -> None:
     tips = {hit.tip for y in range(canvas.height()) if (hit := canvas.hit(QPointF(60, y)))}
     for role in ("the engine's choice", "the right choice", "read next: forced"):
         assert any(role in tip for tip in tips)
+
+
+@pytest.mark.parametrize("size", [(330, 200), (240, 120)], ids=["usual", "narrow"])
+def test_why_a_token_is_read_next_covers_no_bar(shown: MakeView, size: tuple[int, int]) -> None:
+    base = next_token_readout(view_of(FORCED, 1))
+    full = replace(base.rows[0], engine=1.0, reference=1.0, is_engine_choice=False)
+    rows = (replace(full, is_read_next=False), replace(full, is_read_next=True))
+    widget = shown("next token", None, size)
+    widget.show_readout(replace(base, rows=rows, how="forced"))
+    image = picture(canvas_of(widget)).convertToFormat(QImage.Format.Format_RGB32)
+    blue = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)
+    per_line = (blue == LIGHT.new.rgba()).sum(axis=1)[22:]
+    bars = per_line[per_line > 0.3 * per_line.max()]
+    lines_of_a_bar = len(bars) // 2
+    assert lines_of_a_bar >= 4
+    assert bars.min() == bars.max()
+
+
+def test_a_refused_step_says_once_that_nothing_was_computed(shown: MakeView) -> None:
+    widget = shown("next token", view_of(FULL, 6), (330, 200))
+    assert [label for label in widget.findChildren(QLabel) if label.isVisible()] == []
+    told = "nothing was computed in this step: it was refused"
+    assert widget.accessibleDescription() == told
 
 
 # Tokens

@@ -257,7 +257,7 @@ def lines_px(n_layers: int) -> int:
 def test_a_click_on_a_line_below_a_row_chooses_its_layer(qtbot: QtBot, shown: MakeView) -> None:
     widget = shown("cache", view_of(*CASES["mask-top-left"]), (1000, 240))
     chosen = [
-        click(qtbot, widget, place_of(12, canvas_of(widget), 7, 6 + 28 + 4 * line + 2)).layer
+        click(qtbot, widget, place_of(12, canvas_of(widget), 7, 6 + 28 + 5 * line + 2)).layer
         for line in range(4)
     ]
     assert chosen == [0, 1, 2, 3]
@@ -524,3 +524,15 @@ def test_a_grey_scale_picture_keeps_light_and_dark_apart(shown: MakeView, part: 
     image = canvas_of(shown(part, view_of(*CASES["store-row-zero"]))).grab().toImage()
     tones = {QColor(pixel).lightness() // 16 for pixel in colours(image)}
     assert len(tones) >= 3
+
+
+@pytest.mark.parametrize("part", ["mask", "attention"])
+def test_a_step_in_which_nothing_was_computed_says_so_once(shown: MakeView, part: str) -> None:
+    widget = shown(part, view_of(NOTHING, 0), (640, 200))
+    labels = [label for label in widget.findChildren(QLabel) if label.isVisible()]
+    assert [label.text() for label in labels] == []
+    assert "nothing was computed in this step" in widget.accessibleDescription()
+    assert canvas_of(widget).height() == widget.height()
+    widget.show_readout(PARTS[part][1](view_of(PLAIN, 1)))
+    labels = [label for label in widget.findChildren(QLabel) if label.isVisible()]
+    assert [label.text() for label in labels] == [widget.sentence]

@@ -264,8 +264,14 @@ def test_a_length_that_moved_before_the_check_is_told_with_both_numbers() -> Non
     ("spec", "step", "sentence"),
     [
         (PLAIN, 1, "holds 8 of 12"),
-        (WINDOW, 3, "holds 8 of 8; token 1 left"),
-        (FULL, 6, "refused, as it should be: needs 1, 0 free of 12; holds 12 of 12"),
+        (WINDOW, 1, "holds 8 of 8"),
+        (
+            WINDOW,
+            3,
+            "holds 8 of 8; token 1 left; "
+            "slot 8, past the capacity of 8, takes a step's row before an old one leaves",
+        ),
+        (FULL, 6, "refused, as it should be; holds 12 of 12"),
         (
             with_fault(PLAIN, "pos-restart"),
             1,

@@ -116,9 +116,9 @@ def test_each_tensor_named_can_be_looked_at(case: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "step", "why"),
     [
-        (FULL, 6, "nothing was computed in step 6: decode, refused: needs 1, 0 free of 12"),
+        (FULL, 6, "nothing was computed in step 6: decode, refused"),
         (ROLLED_BACK, 7, "nothing was computed in step 7: rollback, accepted"),
-        (NOTHING, 0, "nothing was computed in step 0: prefill, refused: needs 7, 4 free of 4"),
+        (NOTHING, 0, "nothing was computed in step 0: prefill, refused"),
     ],
 )
 def test_a_step_that_computed_nothing_says_so(spec: RunSpec, step: int, why: str) -> None:

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.arrays import ABSENT
 from core.readouts.mask import mask_readout
 from core.spec import Decode, Prefill, RunSpec
 from tests.core.readouts.runs import (
@@ -62,14 +63,27 @@ def test_the_sentence_says_what_the_newest_query_sees(
     assert mask_readout(view_of(spec, step)).sentence == sentence
 
 
-def test_rows_never_written_are_told_with_their_share_of_the_recorded_weight() -> None:
+def test_rows_never_written_are_told_with_their_share_of_the_weight_over_all_heads() -> None:
     view = view_of(with_fault(PLAIN, "mask-unwritten"), 0, layer=1, head=2)
-    weights = view.records[0].layers[1].weights[2, -1]
-    share = f"{100 * float(weights[7:].sum(dtype=np.float64)):.3g} %"
+    layers = view.records[0].layers
+    shares = [100 * told.weights[:, -1, 7:].sum(axis=-1, dtype=np.float64) for told in layers]
+    least, most = min(map(np.min, shares)), max(map(np.max, shares))
+    assert least < most
     assert mask_readout(view).sentence == (
-        f"reads 12 rows, 7 written; {share} of the weight on rows never written (layer 1, head 2); "
+        f"reads 12 rows, 7 written; {least:.3g}–{most:.3g} % of the weight on rows never written "
+        f"over {sum(map(len, shares))} heads, {shares[1][2]:.3g} % in layer 1, head 2; "
         "sees 7 of 7: positions 0–6"
     )
+
+
+def test_the_share_over_all_heads_is_the_same_whichever_head_is_looked_at() -> None:
+    spec = with_fault(PLAIN, "mask-unwritten")
+    said = {
+        mask_readout(view_of(spec, 1, layer=layer, head=head)).sentence.split(" heads, ")[0]
+        for layer in (0, 3)
+        for head in (0, 1, 3)
+    }
+    assert len(said) == 1
 
 
 def test_the_weight_on_rows_never_written_fades_as_the_buffer_fills() -> None:
@@ -142,7 +156,7 @@ def test_columns_name_the_token_really_there() -> None:
     readout = mask_readout(view_of(with_fault(PLAIN, "store-row-zero"), 1))
     assert readout.columns[0].token_index == 7
     assert readout.columns[0].claimed_token_index == 0
-    assert readout.sees == (7, 1, 2, 3, 4, 5, 6, None)
+    assert readout.tokens[readout.used[0]].tolist() == [7, 1, 2, 3, 4, 5, 6, ABSENT]
     assert readout.sentence.endswith("sees 7 of 8: tokens 1–7; blind to 0")
 
 

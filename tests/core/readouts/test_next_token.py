@@ -85,7 +85,7 @@ def test_without_a_verdict_there_is_no_right_share() -> None:
 @pytest.mark.parametrize(
     ("view", "words"),
     [
-        (view_of(FULL, 6), "nothing was computed: refused: needs 1, 0 free of 12"),
+        (view_of(FULL, 6), "nothing was computed in this step: it was refused"),
         (view_of(ROLLED_BACK, 7), "nothing was computed: a rollback runs no model"),
     ],
     ids=["refused", "rollback"],

@@ -24,8 +24,8 @@ def test_the_first_wrong_step_is_named_with_its_first_difference() -> None:
     assert [point.logits for point in readout.points] == ["right", *("wrong",) * 5]
     assert [point.mechanism for point in readout.points] == ["right", *("wrong",) * 5]
     assert [point.policy for point in readout.points] == ["right"] * 6
-    assert readout.points[1].difference == "visible, layer 0"
-    assert readout.sentence.endswith("first wrong step: 1 (visible, layer 0)")
+    assert readout.points[1].difference == "visible (Mask), layer 0"
+    assert readout.sentence.endswith("first wrong step: 1, in visible (Mask), layer 0")
 
 
 def test_errors_are_those_of_the_verdicts() -> None:
