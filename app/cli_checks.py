@@ -1,6 +1,7 @@
 """What `kvscope run` looks at beside the verdicts: dead rows always, the rest where it is asked."""
 
 from collections.abc import Iterator, Sequence
+from math import isnan
 from typing import Any
 
 from app.cli_options import FirstWrong
@@ -141,15 +142,19 @@ def _weight_lines(found: dict[int, tuple[DeadWeight, ...]]) -> Iterator[str]:
     largest: dict[RowState, DeadWeight] = {}
     for one in found[step]:
         known = largest.get(one.state)
-        if known is None or not one.amount <= known.amount:
+        if known is None or one.is_above(known):
             largest[one.state] = one
     n_steps = plural(len(found), "step")
     yield f"Weight on rows that are not live: in {n_steps}, first in step {step}."
     for state, one in largest.items():
         yield (
-            f"  - {100 * one.amount:.3g} % on rows {_STATES[state]} (layer {one.layer}, head "
+            f"  - {_amount(one.amount)} on rows {_STATES[state]} (layer {one.layer}, head "
             f"{one.head}; {_rows(one.rows)})"
         )
+
+
+def _amount(amount: float) -> str:
+    return "weight that is no number" if isnan(amount) else f"{100 * amount:.3g} %"
 
 
 _STATES = {

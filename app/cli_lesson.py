@@ -7,7 +7,7 @@ import sys
 
 from app.lesson_html import lesson_page
 from core.errors import LessonError
-from core.faults.catalog import FAULTS
+from core.faults.catalog import COMBINATIONS, FAULTS
 from core.lessons import Lesson, Part, lesson_folder, load_lesson
 
 _QUESTION = re.compile(r"^- (\*[^*]+\*)", re.MULTILINE)
@@ -38,6 +38,12 @@ def lesson(arguments: argparse.Namespace) -> int:
 
 def _which(fault_id: str | None, names: tuple[str, ...]) -> str:
     how = "kvscope faults lists the ids"
+    if fault_id in COMBINATIONS:
+        *others, last = COMBINATIONS[fault_id]
+        return (
+            f"{fault_id} is {', '.join(others)} and {last} at once, and each has a lesson of its "
+            f"own: {', '.join(f'kvscope lesson {name}' for name in COMBINATIONS[fault_id])}"
+        )
     if fault_id is None:
         return f"there is no ID; {how}, for one kvscope lesson {names[0]}"
     near = difflib.get_close_matches(fault_id, names, n=3)

@@ -9,14 +9,16 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.cli_own import faults_on, known_faults
 from app.cli_progress import Counter
 from app.matrix_picture import picture_of
 from app.matrix_table import csv_of, markdown_of, text_of
-from core.errors import TraceError
+from core.errors import FaultError, TraceError
 from core.faults.catalog import FAULTS
 from core.matrix import DEFAULT_MODELS, measured, prompts_for, tasks_of
 from core.matrix_cell import Cell, Task
 from core.matrix_file import line_of, short_line_of, start_file
+from core.spec import FaultUse
 from core.whole_files import check_writable, replacing
 
 DONE, INTERRUPTED = 0, 130
@@ -31,12 +33,18 @@ def matrix(arguments: argparse.Namespace) -> int:
     writers = _writers(arguments)
     for path in writers:
         check_writable(path)
+    if arguments.fault_file and arguments.resume is not None:
+        raise FaultError(
+            "--fault-file with --resume: what was measured is kept by the id of a fault, and the "
+            "file can change; leave --resume out"
+        )
     tasks = tasks_of(
-        arguments.fault or [fault.id for fault in FAULTS],
+        _fault_ids(arguments),
         arguments.model or DEFAULT_MODELS,
         arguments.policy,
         arguments.prompts,
         arguments.seed,
+        arguments.fault_file,
     )
     done = {_key(cell): cell for cell in _known(arguments.resume, tasks)}
     rest = [task for task in tasks if _key(task) not in done]
@@ -52,6 +60,13 @@ def matrix(arguments: argparse.Namespace) -> int:
         with replacing(path) as temporary:
             temporary.write_text(write(cells, arguments.prompts), encoding="utf-8")
     return DONE
+
+
+def _fault_ids(arguments: argparse.Namespace) -> list[str]:
+    """What was named, and all of one's own files; without either, all of the program's."""
+    known = known_faults(arguments.fault_file)
+    named = [FaultUse(name) for name in arguments.fault]
+    return [use.id for use in faults_on(named, known)] or [fault.id for fault in FAULTS]
 
 
 def _writers(arguments: argparse.Namespace) -> dict[Path, Callable[[Sequence[Cell], int], str]]:

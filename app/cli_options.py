@@ -6,7 +6,6 @@ from enum import Enum
 from pathlib import Path
 
 from core.battery.names import DEFAULT_MODELS, PROPERTIES
-from core.faults.catalog import find_faults
 from core.spec import DTYPE_NAMES, KV_DTYPE_NAMES, POLICY_NAMES, FaultUse
 
 TENSORS = ("logits", "attention")
@@ -149,12 +148,13 @@ def add_battery_options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--fault",
-        type=built_in_fault_use,
+        type=fault_use,
         action="append",
         default=[],
         metavar="ID[:layers=0,2]",
         help="break the engine on purpose, to see what is found (repeatable)",
     )
+    add_fault_files(parser, "switch its faults on, or those of them that --fault names")
     models = ", ".join(DEFAULT_MODELS)
     add(
         "--model",
@@ -199,6 +199,7 @@ def add_matrix_options(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="only this fault (repeatable; default: all)",
     )
+    add_fault_files(parser, "measure its faults, or those of them that --fault names")
     add(
         "--model",
         action="append",
@@ -266,17 +267,6 @@ def tensor_names(text: str) -> tuple[str, ...]:
         if name not in TENSORS:
             raise argparse.ArgumentTypeError(f"{name!r} is not known; choose {','.join(TENSORS)}")
     return names
-
-
-def built_in_fault_use(text: str) -> FaultUse:
-    """One of the program's faults with its steps and layers.
-
-    Raises:
-        FaultError: there is no such fault.
-    """
-    use = fault_use(text)
-    find_faults(use.id)
-    return use
 
 
 def fault_use(text: str) -> FaultUse:

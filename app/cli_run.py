@@ -14,6 +14,7 @@ from app.cli_own import faults_on, known_faults
 from app.cli_progress import Counter
 from app.cli_spec import model_name, scenario_of, spec_of
 from core.errors import CoreError
+from core.faults.activation import check_steps
 from core.faults.guard import blaming
 from core.judge import Judge
 from core.model.loading import load_model
@@ -44,7 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     if path is not None:
         check_writable(path)
     loaded = load_model(model_name(arguments, scenario))
-    session = Session(spec_of(arguments, scenario, loaded, faults), loaded, known=known)
+    spec = spec_of(arguments, scenario, loaded, faults)
+    check_steps(faults, most_steps(spec), known)
+    session = Session(spec, loaded, known=known)
     trace, judge = session.trace, Judge(session.trace, loaded)
     checks = Checks(session, judge, arguments.liveness, arguments.errors)
     printer: Printer

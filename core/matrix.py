@@ -9,12 +9,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from statistics import median_low
 
 import torch
 
 from core.errors import CoreError
-from core.faults.catalog import find_faults
+from core.faults.fault_files import known_with
+from core.faults.guard import blaming
+from core.faults.known import KnownFaults
 from core.judge import Judge
 from core.matrix_cell import Cell, Prompt, Task
 from core.matrix_prompts import prompts_of
@@ -60,19 +63,22 @@ def tasks_of(
     policies: Sequence[str],
     n_prompts: int,
     seed: int,
+    files: Sequence[Path] = (),
 ) -> list[Task]:
     """All cells of the table, in order. Those of a model stand together.
 
     Raises:
-        FaultError: an unknown fault.
+        FaultError: an unknown fault, or a file of one's own that cannot be used.
         ModelError: a model that cannot be loaded.
     """
+    paths = tuple(str(path) for path in files)
+    known = _known(paths)
     for name in faults:
-        find_faults(name)
+        known.find(name)
     for model in models:
         load_model(model)
     return [
-        Task(fault, model, policy, n_prompts, seed)
+        Task(fault, model, policy, n_prompts, seed, paths)
         for model in models
         for fault in faults
         for policy in policies or POLICIES
@@ -117,9 +123,12 @@ def measured(task: Task) -> Cell:
 
 
 def _measure(task: Task, loaded: LoadedModel, prompt: Prompt) -> _Measured:
-    right = _right_run(right_spec(task, prompt), prompt)
-    trace = _run_within_bounds(Session(broken_spec(task, prompt), loaded))
-    verdicts = Judge(trace, loaded).update()
+    known = _known(task.files)
+    right = _right_run(right_spec(task, prompt, known), prompt)
+    session = Session(broken_spec(task, prompt, known), loaded, known=known)
+    with blaming(session.own):
+        trace = _run_within_bounds(session)
+        verdicts = Judge(trace, loaded).update()
     errors = [verdict.logits.max_abs_error for verdict in verdicts if verdict.logits]
     wrong = [verdict.step for verdict in verdicts if verdict.is_wrong]
     wrong_logits = [
@@ -169,6 +178,11 @@ def _tokens(records: Sequence[StepRecord]) -> tuple[int | None, ...]:
 def _largest(errors: Sequence[float]) -> float:
     """The largest; NaN where one is none."""
     return max(errors, key=lambda error: (math.isnan(error), error), default=0.0)
+
+
+@lru_cache(maxsize=8)
+def _known(files: tuple[str, ...]) -> KnownFaults:
+    return known_with([Path(file) for file in files])
 
 
 @lru_cache(maxsize=8)

@@ -31,6 +31,7 @@ class Task:
         policy: one of `core.matrix_runs.POLICIES`.
         n_prompts: how many prompts.
         seed: of the prompts.
+        files: of faults of one's own, which are run to measure the cell.
     """
 
     fault: str
@@ -38,6 +39,7 @@ class Task:
     policy: str
     n_prompts: int
     seed: int
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.faults.catalog import find_faults
+from core.faults.known import BUILT_IN, KnownFaults
 from core.matrix_cell import Cell, Prompt, Task
 from core.spec import (
     Decode,
-    FaultUse,
     NewPrompt,
     Probe,
     Request,
@@ -27,17 +26,17 @@ N_MORE = 12
 _N_SINKS = 2
 
 
-def broken_spec(of: Task | Cell, prompt: Prompt) -> RunSpec:
+def broken_spec(of: Task | Cell, prompt: Prompt, known: KnownFaults = BUILT_IN) -> RunSpec:
     """The run of a cell with a prompt: what is measured, and what a person opens to see it.
 
     Raises:
         SpecError: the scenario's requests do not go with the policy.
         FaultError: an unknown fault.
     """
-    return replace(right_spec(of, prompt), faults=(FaultUse(of.fault),))
+    return replace(right_spec(of, prompt, known), faults=(known.use(of.fault),))
 
 
-def right_spec(of: Task | Cell, prompt: Prompt) -> RunSpec:
+def right_spec(of: Task | Cell, prompt: Prompt, known: KnownFaults = BUILT_IN) -> RunSpec:
     """The same without the fault.
 
     Under its own policy it is the scenario of the fault (of a combination, the first one's) with
@@ -48,7 +47,7 @@ def right_spec(of: Task | Cell, prompt: Prompt) -> RunSpec:
         SpecError: the scenario's requests do not go with the policy.
         FaultError: an unknown fault.
     """
-    shown = find_faults(of.fault)[0].shows_in.spec(lambda _: prompt.token_ids)
+    shown = known.find(of.fault)[0].shows_in.spec(lambda _: prompt.token_ids)
     changes = _policy_settings(shown, of.policy)
     n_steps = len(shown.all_requests) - 1
     is_own = changes["policy"] == shown.policy

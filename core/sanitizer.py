@@ -69,6 +69,10 @@ class DeadWeight:
         """The weight in that head."""
         return self.by_head[self.head]
 
+    def is_above(self, other: "DeadWeight") -> bool:
+        """Whether there is more of it; what is no number is above every number."""
+        return not np.isnan(other.amount) and not self.amount <= other.amount
+
 
 class _Table:
     """The rows of one layer.

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from core.battery.case import Case, Ids
 from core.engine.seams import Seams
+from core.faults.known import BUILT_IN, KnownFaults
 from core.model.loading import LoadedModel, load_model
 from core.outcome import Ok
 from core.record import StepRecord
@@ -66,9 +67,11 @@ class Bench:
         faults: tuple[FaultUse, ...] = (),
         adapt: Adapt | None = None,
         dtype: DTypeName = "float64",
+        known: KnownFaults = BUILT_IN,
     ) -> None:
         """Use these faults, or an engine of one's own: `adapt` changes its table of seams."""
         self._faults = faults
+        self._known = known
         self._adapt = adapt
         self._dtype: DTypeName = dtype
         self.is_fine = dtype in ("float64", "float32")
@@ -94,7 +97,8 @@ class Bench:
     def session(self, case: Case, adapt: Adapt | None = None, **changes: object) -> Session:
         """A run of a case that has not begun. `adapt` changes the table of this run only."""
         both = _one_after_the_other(self._adapt, adapt)
-        return Session(self.spec(case, **changes), model_of(case), adapt=both)
+        spec = self.spec(case, **changes)
+        return Session(spec, model_of(case), adapt=both, known=self._known)
 
     def run(self, case: Case, adapt: Adapt | None = None, **changes: object) -> list[StepRecord]:
         """The records of a run of a case."""

@@ -82,6 +82,9 @@ def read_case(text: str) -> Case:
     for name in ("law", "model", "layers", "policy", "capacity", "prompt"):
         if name not in values:
             raise SpecError(f"--case: {name}= is missing")
+    for name in ("layers", "capacity"):
+        if values[name] < 1:
+            raise SpecError(f"--case: {name}={values[name]}; it must be at least 1")
     return Case(**values)
 
 

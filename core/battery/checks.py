@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.battery.bench import Adapt, Bench, Broken
 from core.battery.case import Case, read_case
@@ -9,7 +10,8 @@ from core.battery.law import Law
 from core.battery.laws import LAWS
 from core.battery.shrink import smallest
 from core.errors import SpecError
-from core.spec import DTypeName, FaultUse
+from core.faults.fault_files import known_with
+from core.spec import DTypeName
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ def broken(
     faults: Sequence[str] = (),
     dtype: DTypeName = "float64",
     adapt: Adapt | None = None,
+    fault_files: Sequence[str] = (),
 ) -> str | None:
     """What is broken in a case that is given as text; None: nothing. For tests that were written.
 
@@ -113,7 +116,9 @@ def broken(
         faults: ids of faults that are on.
         dtype: number type.
         adapt: changes the engine's table of seams, to check rules of one's own.
+        fault_files: files of faults of one's own, which are run.
     """
-    bench = Bench(tuple(FaultUse(fault) for fault in faults), adapt, dtype)
+    known = known_with([Path(file) for file in fault_files])
+    bench = Bench(tuple(known.use(fault) for fault in faults), adapt, dtype, known)
     found = check_case(read_case(case), bench)
     return None if found is None else found.found

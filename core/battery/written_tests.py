@@ -15,6 +15,7 @@ its faults, {none}, the engine passes.
 from core.battery.checks import broken
 
 FAULTS: tuple[str, ...] = ({faults})
+FAULT_FILES: tuple[str, ...] = ({files})
 DTYPE = "{dtype}"
 '''
 _TEST = """
@@ -24,16 +25,22 @@ def test_{name}():
     case = (
 {case}
     )
-    assert broken(case, FAULTS, DTYPE) is None
+    assert broken(case, FAULTS, DTYPE, fault_files=FAULT_FILES) is None
 """
 _LINE = 72
 
 
-def test_file(failures: Sequence[Failure], faults: Sequence[str], dtype: str) -> str:
-    """The text of the file."""
-    listed = "".join(f"{json.dumps(fault)}, " for fault in faults).strip()
-    head = _HEAD.format(faults=listed, dtype=dtype, none="`FAULTS = ()`")
+def test_file(
+    failures: Sequence[Failure], faults: Sequence[str], dtype: str, files: Sequence[str]
+) -> str:
+    """The text of the file; `files` are those of faults of one's own."""
+    none = "`FAULTS = ()`"
+    head = _HEAD.format(faults=_listed(faults), files=_listed(files), dtype=dtype, none=none)
     return head + "".join(_test_of(failure) for failure in failures)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return "".join(f"{json.dumps(text)}, " for text in texts).strip()
 
 
 def _test_of(failure: Failure) -> str:

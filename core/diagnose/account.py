@@ -5,7 +5,7 @@ rules that were asked later, and worked with it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class Call:
             None: they are not.
         parent: the sequence whose text this one went on from in the last reorder.
         reordered_at: the step of that reorder; None: there was none.
+        twins: token to the first one whose key and value in layer 0 are the same, byte by byte:
+            where positions are not in the rows, equal tokens have equal ones.
     """
 
     record: StepRecord
@@ -42,6 +44,7 @@ class Call:
     n_common: int | None
     parent: int
     reordered_at: int | None
+    twins: Mapping[int, int]
 
     @property
     def n_rows(self) -> int:
@@ -131,6 +134,8 @@ class _Sequence:
     recent: tuple[int, int] = (0, 0)
     parent: int = 0
     reordered_at: int | None = None
+    rows: Mapping[bytes, int] = field(default_factory=dict[bytes, int])
+    twins: Mapping[int, int] = field(default_factory=dict[int, int])
 
 
 class _Follower:
@@ -150,8 +155,19 @@ class _Follower:
             start = cropped(start, start.seen - first) if record.prompt_ids else self._fresh.ledger
             recent = recent if record.prompt_ids else (0, 0)
         call = Call(
-            record, verdict, state.ledger, start, recent, n_common, state.parent, state.reordered_at
+            record,
+            verdict,
+            state.ledger,
+            start,
+            recent,
+            n_common,
+            state.parent,
+            state.reordered_at,
+            state.twins,
         )
+        if record.layers:
+            state = _with_rows(call, state)
+            call = replace(call, twins=state.twins)
         if record.phase == "reorder":
             self._reorder(record)
         else:
@@ -177,6 +193,21 @@ class _Follower:
         n = len(record.slots) - record.n_padding
         last = 0 if call.is_refilled else call.recent[1]
         return replace(state, text=kept, recent=(last, n))
+
+
+def _with_rows(call: Call, state: _Sequence) -> _Sequence:
+    """What is known once the new rows of layer 0 were looked at."""
+    layer = call.record.layers[0]
+    rows, twins = dict(state.rows), dict(state.twins)
+    if call.record.phase == "new_prompt":
+        rows, twins = {}, {}
+    for place, token in enumerate(call.tokens.tolist()):
+        key, value = layer.new_keys[:, place], layer.new_values[:, place]
+        first = rows.setdefault(key.tobytes() + value.tobytes(), token)
+        twins.pop(token, None)
+        if first != token:
+            twins[token] = first
+    return replace(state, rows=rows, twins=twins)
 
 
 def _n_common(text: Sequence[int], prompt: Sequence[int]) -> int:

@@ -1,8 +1,8 @@
 """Whether there is room, and what an append or a refusal leaves counted."""
 
-from core.diagnose.account import APPENDS, Call
+from core.diagnose.account import APPENDS, Call, Run
 from core.diagnose.aspect import Answer, Aspect, Hypothesis, once
-from core.outcome import Ok, PositionLimit
+from core.outcome import Ok, PositionLimit, Refused
 
 # How many rows an append is short.
 
@@ -39,7 +39,7 @@ def _one_row_test(call: Call) -> Answer:
     return 0 if call.start.length < call.start.capacity else call.n_rows
 
 
-def _room_words(call: Call, layer: int) -> str:
+def _room_words(run: Run, call: Call, layer: int) -> str:
     start, n = call.start, call.n_rows
     n_right = max(0, start.length + n - start.capacity)
     took = "was taken" if call.is_accepted else "was refused"
@@ -52,6 +52,7 @@ def _room_words(call: Call, layer: int) -> str:
 
 ROOM = Aspect(
     field="outcome",
+    neutral="an append is counted as more or fewer rows too many than it is",
     is_per_layer=False,
     observed=once(_n_short),
     right=once(_right_short),
@@ -85,9 +86,13 @@ def _admitted(call: Call) -> Answer:
 
 
 def _is_to_accept(call: Call) -> bool:
-    if not _is_even(call):
-        return False
-    return call.record.n_short == 0 or call.is_accepted  # some policies make room
+    return _is_even(call) and _has_room(call)
+
+
+def _has_room(call: Call) -> bool:
+    """Whether there is room, by the engine's own count, or the policy makes it."""
+    makes_room = call.is_accepted and not isinstance(call.verdict.expected.outcome, Refused)
+    return call.record.n_short == 0 or makes_room
 
 
 def _right_admission(call: Call) -> Answer:
@@ -103,21 +108,30 @@ def _counted_first(call: Call) -> Answer:
 
 
 def _uneven_taken(call: Call) -> Answer:
-    return (call.record.n_short == 0 or call.is_accepted, 0) if _is_asked(call) else None
+    return (_has_room(call), 0) if _is_asked(call) else None
 
 
-def _admission_words(call: Call, layer: int) -> str:
-    n_keys, n_values = call.record.n_probed
-    if isinstance(call.record.outcome, Ok):
-        return f"an append of {n_keys} keys and {n_values} values was taken; expected: refused"
+def _admission_words(run: Run, call: Call, layer: int) -> str:
+    record, start = call.record, call.start
+    n_keys, n_values = record.n_probed
+    if isinstance(record.outcome, Ok):
+        what = f"{n_keys} keys and {n_values} values" if n_keys else f"{call.n_rows} rows"
+        room = "" if _has_room(call) else f", {record.n_short} too many by its own count,"
+        return f"an append of {what}{room} was taken; expected: refused"
+    if _is_to_accept(call):
+        return (
+            f"{call.n_rows} rows beside {start.length} held in {start.capacity} slots were "
+            "refused; expected: taken"
+        )
     return (
-        f"the refused append left length {call.record.ledger.length}; "
-        f"it was {call.start.length} before, and a refusal changes nothing"
+        f"the refused append left length {record.ledger.length}; "
+        f"it was {start.length} before, and a refusal changes nothing"
     )
 
 
 ADMISSION = Aspect(
     field="length",
+    neutral="what is taken or left counted does not follow from the room there is",
     is_per_layer=False,
     observed=once(_admitted),
     right=once(_right_admission),

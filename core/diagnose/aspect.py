@@ -12,6 +12,11 @@ Answers = tuple[Answer, ...] | None
 Predict = Callable[[Run], Sequence[Answers]]
 
 
+def always(run: Run) -> bool:
+    """Every run does."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
     """A wrong rule.
@@ -19,10 +24,13 @@ class Hypothesis:
     Attributes:
         preset_like: id of a fault that has it.
         predicts: for each step in focus, what it would have answered; None: as the right rule.
+        is_sure: whether the answers of a run set it apart from rules that nobody wrote down; where
+            they do not, it is a rival and no more.
     """
 
     preset_like: str
     predicts: Predict
+    is_sure: Callable[[Run], bool] = always
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +39,23 @@ class Aspect:
 
     Attributes:
         field: what differs first where it is wrong; see `core.verdict.FIELDS`.
+        neutral: what is wrong, in words that name no cause: said where no wrong rule fits.
         is_per_layer: whether each layer decides.
         observed: what was answered in each step in focus.
         right: what the right rule answers, asked with the same.
         hypotheses: the wrong rules; where two fit equally well, the first is named.
         evidence: one wrong answer in words: of a step, in a layer (0 where there is none).
         is_last_resort: whether it leans on tensors that are off whatever went wrong before them,
-            and so is heard only where no other decision explains anything.
+            and so is heard only where every other decision was right.
     """
 
     field: str
+    neutral: str
     is_per_layer: bool
     observed: Predict
     right: Predict
     hypotheses: tuple[Hypothesis, ...]
-    evidence: Callable[[Call, int], str]
+    evidence: Callable[[Run, Call, int], str]
     is_last_resort: bool = False
 
 

@@ -8,7 +8,9 @@ from core.diagnose.admission import ADMISSION, ROOM
 from core.diagnose.aspect import Answers, Aspect, Hypothesis
 from core.diagnose.finding import Diagnosis, Place, Rival
 from core.diagnose.kept import RETAINED, TAKEN_BACK, TOLD
-from core.diagnose.numbers import CHANGED_KEYS, ENTRY, HEADS, KINDS
+from core.diagnose.narrow import KINDS
+from core.diagnose.needs import can_act
+from core.diagnose.numbers import CHANGED_KEYS, ENTRY, HEADS
 from core.diagnose.positions import PAST, POSITIONS, SHIFTS
 from core.diagnose.rows import ROWS
 from core.diagnose.sight import MASKS, READABLE, VIEWS
@@ -36,31 +38,17 @@ ASPECTS: tuple[Aspect, ...] = (
 )
 """In the order in which a step asks them."""
 
-FOLLOWS: tuple[tuple[Aspect, tuple[Aspect, ...]], ...] = ((ROWS, (TAKEN_BACK,)),)
+FOLLOWS: tuple[tuple[Aspect, tuple[Aspect, ...]], ...] = (
+    (ROWS, (TAKEN_BACK,)),
+    (RETAINED, (ADMISSION,)),
+)
 """Decisions that are answered wrongly as soon as one of others was: a row that should have been
-taken back is nobody's."""
+taken back is nobody's, and one that should have been refused is one too many."""
 
 REACH = 200
 """Steps after the first wrong one that are looked at, unless more are asked for."""
 _BEFORE = 8
-_LEAST_SHARE = 0.5
-"""A mechanism is named only if it gives at least this share of the wrong answers."""
 _MOST_RIVALS = 2
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Scored:
-    """How well a wrong rule explains what an aspect answered.
-
-    Attributes:
-        preset_like: the rule.
-        share: of the wrong answers, how many are its own.
-        n_against: right answers that it would have got wrong.
-    """
-
-    preset_like: str
-    share: float
-    n_against: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,12 +58,15 @@ class _Found:
     Attributes:
         odd: (place in focus, layer) of each wrong answer, in order.
         n_asked: steps in which the rule was asked, from the first wrong one on.
+        fits: those that give all of the wrong answers, and are known by them.
+        maybes: those that give them as well as other causes could.
     """
 
     aspect: Aspect
     odd: tuple[tuple[int, int], ...]
     n_asked: int
-    scored: tuple[_Scored, ...]
+    fits: tuple[str, ...]
+    maybes: tuple[str, ...]
 
     @property
     def first(self) -> int:
@@ -101,22 +92,26 @@ def diagnose(
         return ()
     run = run_of(records, verdicts, max(0, wrong - _BEFORE), min(n, wrong + reach + 1))
     found = [_found(aspect, run) for aspect in ASPECTS]
-    named = _causes([each for each in found if each is not None and each.scored])
-    if not named:
+    causes = _causes([each for each in found if each is not None])
+    if not causes:
         return (_unknown(verdicts[wrong]),)
-    return tuple(_diagnosis(each, run, is_first=not i) for i, each in enumerate(named))
+    return tuple(_diagnosis(each, run, is_first=not i) for i, each in enumerate(causes))
 
 
-def _causes(named: Sequence[_Found]) -> list[_Found]:
-    """Those that do not follow from another one, in the order in which they first show."""
-    first = {id(each.aspect): each.first for each in named}
+def _causes(found: Sequence[_Found]) -> list[_Found]:
+    """Those that do not follow from another one, in the order in which they first show.
+
+    What no rule explains can be the cause of what comes after it, but hardly the second one.
+    """
+    first = {id(each.aspect): each.first for each in found}
     causes = [
         each
-        for each in named
+        for each in found
         if not any(first.get(id(cause), each.first + 1) <= each.first for cause in _causes_of(each))
     ]
-    sure = [each for each in causes if not each.aspect.is_last_resort]
-    return sorted(sure or causes, key=lambda each: each.first)
+    decided = [each for each in causes if not each.aspect.is_last_resort]
+    ordered = sorted(decided or causes, key=lambda each: each.first)
+    return [each for i, each in enumerate(ordered) if not i or each.fits]
 
 
 def _causes_of(found: _Found) -> tuple[Aspect, ...]:
@@ -135,48 +130,59 @@ def _found(aspect: Aspect, run: Run) -> _Found | None:
     if not odd:
         return None
     asked = [place for place, answers in enumerate(observed) if answers is not None]
-    scored = [_scored(each, run, observed, right, odd) for each in aspect.hypotheses]
-    good = [each for each in scored if each.share >= _LEAST_SHARE]
-    good.sort(key=lambda each: (-each.share, each.n_against))
-    return _Found(aspect, odd, sum(place >= odd[0][0] for place in asked), tuple(good))
+    known = [(each, _n_against(each, run, observed, right, odd)) for each in aspect.hypotheses]
+    ranked = sorted(((n, each) for each, n in known if n is not None), key=lambda pair: pair[0])
+    sure = [each.preset_like for _, each in ranked if each.is_sure(run)]
+    maybes = [each.preset_like for _, each in ranked if each.preset_like not in sure]
+    n_asked = sum(place >= odd[0][0] for place in asked)
+    return _Found(aspect, odd, n_asked, tuple(sure), tuple(maybes))
 
 
-def _scored(
+def _n_against(
     hypothesis: Hypothesis,
     run: Run,
     observed: Sequence[Answers],
     right: Sequence[Answers],
     odd: Sequence[tuple[int, int]],
-) -> _Scored:
+) -> int | None:
+    """Right answers that a wrong rule would have got wrong; None: it does not explain the run.
+
+    It does if it gives every wrong answer, and from the first to the last of them, in the layers
+    that have any, every right one too: a rule can be wrong in some steps and some layers only, but
+    where it is it answers as it does.
+    """
     predicted = hypothesis.predicts(run)
-    wrong, n_hits, n_against = set(odd), 0, 0
+    wrong, layers = set(odd), {layer for _, layer in odd}
+    acting = range(odd[0][0], odd[-1][0] + 1)
+    n_against = 0
     for place, (is_now, should_be) in enumerate(zip(observed, right, strict=True)):
         if is_now is None or should_be is None:
             continue
         would_be = predicted[place] or should_be
         for layer, (a, b) in enumerate(zip(is_now, would_be, strict=True)):
-            if (place, layer) in wrong:
-                n_hits += a == b
-            else:
-                n_against += a != b
-    return _Scored(hypothesis.preset_like, n_hits / len(odd), n_against)
+            if a == b:
+                continue
+            if (place, layer) in wrong or (place in acting and layer in layers):
+                return None
+            n_against += 1
+    return n_against
 
 
 def _diagnosis(found: _Found, run: Run, *, is_first: bool) -> Diagnosis:
-    best = found.scored[0].preset_like
-    words = WORDS[best]
+    best = found.fits[0] if found.fits else None
+    words = None if best is None else WORDS[best]
     place, layer = found.odd[0]
     return Diagnosis(
-        mechanism=words.mechanism,
+        mechanism=f"{found.aspect.neutral}; {UNKNOWN}" if words is None else words.mechanism,
         preset_like=best,
         where=_where(found, run, is_first=is_first),
         evidence=(
             f"step {run.focus[place].record.step}: "
-            f"{found.aspect.evidence(run.focus[place], layer)}; {_how_often(found, run)}",
-            words.pattern,
+            f"{found.aspect.evidence(run, run.focus[place], layer)}; {_how_often(found, run)}",
+            *(() if words is None else (words.pattern,)),
             *_in_the_logits(run),
         ),
-        rivals=_rivals(found),
+        rivals=_rivals(found, run),
     )
 
 
@@ -219,15 +225,15 @@ def _error(call: Call) -> str:
     return f"by {logits.max_abs_error:.3g}" if logits and is_finite else "not finite"
 
 
-def _rivals(found: _Found) -> tuple[Rival, ...]:
-    """First what explains the wrong answers as well, then what is easily taken for it."""
-    best = found.scored[0]
-    equals = [each.preset_like for each in found.scored[1:] if each.share == best.share]
-    like = WORDS[best.preset_like].like
-    ids: list[str] = []
-    for each in (*equals, *(() if like is None else (like,))):
-        if each != best.preset_like and each not in ids:
-            ids.append(each)
+def _rivals(found: _Found, run: Run) -> tuple[Rival, ...]:
+    """First what explains the wrong answers as well, then what is easily taken for it.
+
+    What the run has not what it takes for is not taken for anything.
+    """
+    like = WORDS[found.fits[0]].like if found.fits else None
+    ids = [*found.fits[1:], *found.maybes]
+    if like is not None and like not in ids and can_act(like, run):
+        ids.append(like)
     return tuple(Rival(each, WORDS[each].apart) for each in ids[:_MOST_RIVALS])
 
 

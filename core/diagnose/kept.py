@@ -84,7 +84,7 @@ def _last_twice(call: Call) -> Answer:
     return call.n_common, n_prompt - min(call.n_common, n_prompt - 1), False
 
 
-def _cut_words(call: Call, layer: int) -> str:
+def _cut_words(run: Run, call: Call, layer: int) -> str:
     record = call.record
     if call.n_common is not None:
         return (
@@ -102,6 +102,7 @@ def _cut_words(call: Call, layer: int) -> str:
 
 TAKEN_BACK = Aspect(
     field="length",
+    neutral="other rows stay than should when tokens are taken back",
     is_per_layer=False,
     observed=once(_taken_back),
     right=once(_right_cut),
@@ -186,7 +187,7 @@ def _joined_again(run: Run) -> list[Answers]:
     return every
 
 
-def _retained_words(call: Call, layer: int) -> str:
+def _retained_words(run: Run, call: Call, layer: int) -> str:
     held = call.record.ledger
     tokens = held.token_index.tolist()
     n_twice = len(tokens) - len(set(tokens))
@@ -210,6 +211,7 @@ def _short(tokens: list[int]) -> str:
 
 RETAINED = Aspect(
     field="contents",
+    neutral="other rows are held after the step than the policy says",
     is_per_layer=False,
     observed=once(_retained),
     right=_right_retained,
@@ -239,7 +241,7 @@ def _dropped_counted(call: Call) -> Answer:
     return n_left if n_left > 0 else ledger.seen
 
 
-def _told_words(call: Call, layer: int) -> str:
+def _told_words(run: Run, call: Call, layer: int) -> str:
     ledger = call.record.ledger
     return (
         f"the cache reports length {call.record.reported_length} and holds {ledger.length} rows; "
@@ -249,6 +251,7 @@ def _told_words(call: Call, layer: int) -> str:
 
 TOLD = Aspect(
     field="length",
+    neutral="the length told is not the number of rows held",
     is_per_layer=False,
     observed=once(_told),
     right=once(_right_told),

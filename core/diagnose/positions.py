@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from core.arrays import ABSENT, IntArray
-from core.diagnose.account import Call
+from core.diagnose.account import Call, Run
 from core.diagnose.aspect import Answer, Aspect, Hypothesis, by_own_layer, once
 
 # How many tokens are said to have been read before.
@@ -116,7 +116,7 @@ def _stale(call: Call) -> IntArray:
     return np.arange(offset, offset + _n_new(call))
 
 
-def _position_words(call: Call, layer: int) -> str:
+def _position_words(run: Run, call: Call, layer: int) -> str:
     plan = call.record.layers[0].plan
     n_pads = call.record.n_padding
     n_past = _n_past(call)
@@ -133,6 +133,7 @@ def _position_words(call: Call, layer: int) -> str:
 
 PAST = Aspect(
     field="position_ids",
+    neutral="the tokens read before are miscounted",
     is_per_layer=False,
     observed=once(_past),
     right=once(_counting(_n_past)),
@@ -151,6 +152,7 @@ PAST = Aspect(
 
 POSITIONS = Aspect(
     field="position_ids",
+    neutral="new tokens are not numbered on from the tokens read before",
     is_per_layer=False,
     observed=once(_given),
     right=once(_numbering(_count_on)),
@@ -195,7 +197,7 @@ def _moved_offset(call: Call, layer: int) -> Answer:
     return _shifted_by(call, layer, len(call.record.slots), 0)
 
 
-def _shift_words(call: Call, layer: int) -> str:
+def _shift_words(run: Run, call: Call, layer: int) -> str:
     plan = call.record.layers[layer].plan
     token, at = call.tokens[-1], plan.position_ids[-1]
     key = plan.write_position_ids
@@ -208,6 +210,7 @@ def _shift_words(call: Call, layer: int) -> str:
 
 SHIFTS = Aspect(
     field="rotated_keys",
+    neutral="queries or keys are rotated at other numbers than their position ids",
     is_per_layer=True,
     observed=by_own_layer(_shifts),
     right=by_own_layer(_not_shifted),

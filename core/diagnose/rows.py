@@ -4,160 +4,119 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.arrays import ABSENT, BoolArray, FloatArray, IntArray
+from core.arrays import ABSENT, FloatArray, IntArray
+from core.blank_rows import rows_unwritten
 from core.diagnose.account import Call, Run
-from core.diagnose.aspect import Answer, Answers, Aspect, Hypothesis, by_layer, by_own_layer
+from core.diagnose.aspect import Answer, Answers, Aspect, Hypothesis, by_own_layer
+from core.diagnose.replay import EMPTY, by_reference, from_row_zero, nothing, replayed
 from core.trace import rows_as_read
 
 
 def _claimed(call: Call, layer: int) -> IntArray:
     """[S] the tokens that the rows read stand for; ABSENT where they stand for none."""
-    return call.record.layers[layer].plan.view_token_index
+    plan = call.record.layers[layer].plan
+    is_outside = plan.read_rows == ABSENT
+    return np.where(is_outside, ABSENT, plan.view_token_index)
 
 
-def _where_claimed(found: IntArray, call: Call, layer: int) -> Answer:
+def _answer(found: IntArray, call: Call, layer: int) -> Answer:
+    """What is found at the rows that stand for a token; of equal rows, the first one's token."""
+    if layer == 0 and call.twins:
+        found = np.array([call.twins.get(token, token) for token in found.tolist()], np.int64)
     return np.where(_claimed(call, layer) == ABSENT, ABSENT, found).tobytes()
 
 
-def _found(call: Call, layer: int) -> Answer:
-    return _where_claimed(call.record.layers[layer].row_token, call, layer)
+def _tokens(run: Run, call: Call, layer: int) -> IntArray:
+    """[S] token whose row is there; ABSENT: no token's of this text; EMPTY: never written."""
+    told = call.record.layers[layer]
+    if (told.row_token != ABSENT).all():
+        return told.row_token
+    return np.where(rows_unwritten(run.records, layer, told), EMPTY, told.row_token)
+
+
+def _observed(run: Run) -> list[Answers]:
+    return _asking(run, _tokens)
 
 
 def _as_claimed(call: Call, layer: int) -> Answer:
-    return _claimed(call, layer).tobytes()
+    return _answer(_claimed(call, layer), call, layer)
 
 
-Find = Callable[[Call, int], IntArray]
+Find = Callable[[Run, Call, int], IntArray]
 """[S] of a layer: the token whose row would be found at each row that was read."""
 
 
-def _finding(find: Find) -> Callable[[Call, int], Answer]:
-    def answer(call: Call, layer: int) -> Answer:
-        return _where_claimed(find(call, layer), call, layer)
-
-    return answer
-
-
-def _nothing(call: Call, layer: int) -> IntArray:
-    return np.full(len(_claimed(call, layer)), ABSENT)
-
-
-def _all_but_row_zero(call: Call, layer: int) -> IntArray:
-    rows = call.record.layers[layer].plan.read_rows
-    return np.where(rows == 0, ABSENT, _claimed(call, layer))
-
-
-def _of_the_last_layer(call: Call, layer: int) -> IntArray:
-    layers = call.record.layers
-    if layer == len(layers) - 1:
-        return _claimed(call, layer)
-    plan = layers[layer].plan
-    return np.where(np.isin(plan.read_rows, plan.write_rows), plan.view_token_index, ABSENT)
-
-
-def _lost_at_times(call: Call, layer: int) -> IntArray:
-    """Nothing where the row reads zero: some were not written, or not in every layer."""
-    told = call.record.layers[layer]
-    is_odd = told.row_token != told.plan.view_token_index
-    return np.where(is_odd & _reads_zero(call, layer), ABSENT, told.plan.view_token_index)
-
-
-def _reads_zero(call: Call, layer: int) -> BoolArray:
-    """[S] whether a row whose bytes were first read in this step, or never written, is zero."""
-    told, first = call.record.layers[layer], call.record.layers[layer].first_read
-    is_zero = ~first.kv.any(axis=(0, 1, 3))
-    is_new_zero = np.isin(told.plan.read_rows, first.row[is_zero])
-    is_old = told.row_version != call.record.step
-    return np.where(is_old, told.row_token == ABSENT, is_new_zero)
-
-
-# Rules that need what was written in the steps before.
-
-Places = dict[int, int]
-"""Row to the token whose row is there."""
-
-
-def _replayed(run: Run, write: Callable[[Call, Places], None]) -> list[Answers]:
-    """What is found if each step writes by a rule of its own, the same in all layers."""
-    held: dict[int, Places] = {}
-    focus = {id(call) for call in run.focus}
+def _asking(run: Run, find: Find) -> list[Answers]:
     every: list[Answers] = []
-    for call in run.calls:
-        places = held.setdefault(call.record.request, {})
-        _forget(call, places)
-        if call.record.layers:
-            write(call, places)
-        if id(call) in focus:
-            every.append(_found_in(call, places))
-        if call.record.n_rejected:
-            _drop_from(places, call.record.token_index[-1] + 1 - call.record.n_rejected)
+    for call in run.focus:
+        layers = range(len(call.record.layers))
+        every.append(tuple(_answer(find(run, call, n), call, n) for n in layers) or None)
     return every
 
 
-def _forget(call: Call, places: Places) -> None:
-    record = call.record
-    if record.phase == "new_prompt" and record.token_index:
-        _drop_from(places, record.token_index[0])
-    elif record.phase == "rollback" and call.is_accepted:
-        _drop_from(places, call.start.seen - record.n_rolled_back)
+def _finding(find: Find) -> Callable[[Run], list[Answers]]:
+    return lambda run: _asking(run, find)
 
 
-def _drop_from(places: Places, token: int) -> None:
-    for row in [row for row, held in places.items() if held >= token]:
-        del places[row]
+def _all_but_row_zero(run: Run, call: Call, layer: int) -> IntArray:
+    rows = call.record.layers[layer].plan.read_rows
+    return np.where(rows == 0, EMPTY, _claimed(call, layer))
 
 
-def _found_in(call: Call, places: Places) -> Answers:
-    if not call.record.layers:
-        return None
-    every: list[Answer] = []
-    for layer, told in enumerate(call.record.layers):
-        found = np.array([places.get(row, ABSENT) for row in told.plan.read_rows.tolist()])
-        every.append(_where_claimed(found.astype(np.int64), call, layer))
-    return tuple(every)
-
-
-def _from_row_zero(run: Run) -> list[Answers]:
-    def write(call: Call, places: Places) -> None:
-        tokens: list[int] = call.tokens.tolist()
-        places.update(enumerate(tokens))
-
-    return _replayed(run, write)
-
-
-def _all_the_newest(run: Run) -> list[Answers]:
-    """Rows of single tokens all show the newest single token."""
-    single: dict[int, set[int]] = {}
-
-    def write(call: Call, places: Places) -> None:
-        rows: list[int] = call.record.layers[0].plan.write_rows.tolist()
-        borrowed = single.setdefault(call.record.request, set())
-        tokens: list[int] = call.tokens.tolist()
-        if len(rows) > 1:
-            borrowed.difference_update(rows)
-            places.update(zip(rows, tokens, strict=True))
-            return
-        borrowed.update(rows)
-        newest: int = tokens[0]
-        places.update(dict.fromkeys(borrowed, newest))
-
-    return _replayed(run, write)
+def _of_the_last_layer(run: Run, call: Call, layer: int) -> IntArray:
+    """Rows of earlier calls are those that the last layer reads there, byte by byte."""
+    layers = call.record.layers
+    plan, last = layers[layer].plan, len(layers) - 1
+    is_old = ~np.isin(plan.read_rows, plan.write_rows)
+    if layer == last or not np.array_equal(plan.read_rows, layers[last].plan.read_rows):
+        return _claimed(call, layer)
+    read = (rows_as_read(run.records, call.record.step, n)[:, :, is_old] for n in (layer, last))
+    is_same = np.array_equal(*read, equal_nan=True)
+    return np.where(is_old & is_same, ABSENT, _claimed(call, layer))
 
 
 def _scrambled(run: Run) -> list[Answers]:
-    """Rows from before the buffer grew are found no more; with one head they are."""
+    """Rows from before the buffer grew are gone where it was read again number by number."""
     size: dict[int, int] = {}
-
-    def write(call: Call, places: Places) -> None:
+    before: dict[int, Call] = {}
+    gone: dict[tuple[int, int], set[int]] = {}
+    answers: dict[int, Answers] = {}
+    for call in run.calls:
         record = call.record
-        has_grown = record.n_allocated > size.get(record.request, record.n_allocated)
-        size[record.request] = record.n_allocated
-        if has_grown and record.layers[0].new_keys.shape[0] > 1:
-            places.clear()
-        rows = record.layers[0].plan.write_rows.tolist()
-        places.update(zip(rows, call.tokens.tolist(), strict=True))
+        if not record.layers:
+            continue
+        which = record.request
+        n_before = size.get(which, record.n_allocated)
+        size[which] = record.n_allocated
+        every: list[Answer] = []
+        for layer, told in enumerate(record.layers):
+            lost = gone.setdefault((which, layer), set())
+            if record.n_allocated > n_before and _is_flat(run, before[which], call, layer):
+                lost |= set(before[which].record.layers[layer].plan.read_rows.tolist())
+            lost -= set(told.plan.write_rows.tolist())
+            is_gone = np.isin(told.plan.read_rows, list(lost))
+            found = np.where(is_gone, ABSENT, _claimed(call, layer))
+            every.append(_answer(found, call, layer))
+        before[which] = call
+        answers[id(call)] = tuple(every)
+    return [answers.get(id(call)) for call in run.focus]
 
-    return _replayed(run, write)
+
+def _is_flat(run: Run, before: Call, call: Call, layer: int) -> bool:
+    """Whether the numbers of the smaller buffer stand in the larger one in their flat order."""
+    old, new = before.record, call.record
+    plan = new.layers[layer].plan
+    n_heads, _, d_head = new.layers[layer].new_keys.shape
+    shape = (2, n_heads, old.n_allocated, d_head)
+    kv = np.zeros(shape, dtype=new.layers[layer].new_keys.dtype)
+    kv[:, :, old.layers[layer].plan.read_rows] = rows_as_read(run.records, old.step, layer)
+    flat = np.zeros((2, n_heads * new.n_allocated * d_head), dtype=kv.dtype)
+    flat[:, : kv[0].size] = kv.reshape(2, -1)
+    grown = flat.reshape(2, n_heads, new.n_allocated, d_head)
+    is_old = ~np.isin(plan.read_rows, plan.write_rows)
+    read = rows_as_read(run.records, new.step, layer)[:, :, is_old]
+    is_another = not np.array_equal(read, kv[:, :, plan.read_rows[is_old]])
+    return is_another and np.array_equal(read, grown[:, :, plan.read_rows[is_old]])
 
 
 # Rules of beams: what is found is nobody's row of this text, so the bytes are compared.
@@ -171,7 +130,9 @@ def _as_found_if(run: Run, fits: Callable[[Run, Call, int], bool]) -> list[Answe
             every.append(None)
             continue
         answers = [
-            _found(call, layer) if fits(run, call, layer) else _as_claimed(call, layer)
+            _answer(_tokens(run, call, layer), call, layer)
+            if fits(run, call, layer)
+            else _as_claimed(call, layer)
             for layer in range(len(call.record.layers))
         ]
         every.append(tuple(answers))
@@ -225,38 +186,39 @@ def _values_stay(run: Run) -> list[Answers]:
     return _as_found_if(run, _own_values)
 
 
-def _row_words(call: Call, layer: int) -> str:
+def _row_words(run: Run, call: Call, layer: int) -> str:
     told = call.record.layers[layer]
-    claimed, found = told.plan.view_token_index, told.row_token
+    claimed, found = _claimed(call, layer), _tokens(run, call, layer)
     odd = np.flatnonzero((claimed != ABSENT) & (claimed != found))
     at, n = int(odd[0]), len(odd)
     row = found[at]
-    is_zero = _reads_zero(call, layer)[at]
-    holds = "no row of this text" if row == ABSENT else f"the row of token {row}"
-    holds = "zeros: nothing was written there" if is_zero and row == ABSENT else holds
+    holds = {ABSENT: "no row of this text", EMPTY: "zeros: nothing was written there"}
+    what = holds.get(int(row), f"the row of token {row}")
     others = "1 more row is" if n == 2 else f"{n - 1} more rows are"
-    more = f"; {others} not what it should be" if n == 2 else f"; {others} not what they should be"
+    more = f"; {others} not what {'it' if n == 2 else 'they'} should be"
     return (
         f"in layer {layer} slot {told.plan.view_slots[at]} stands for token {claimed[at]} and "
-        f"holds {holds}{more if n > 1 else ''}"
+        f"holds {what}{more if n > 1 else ''}"
     )
 
 
+_RIGHT = by_own_layer(_as_claimed)
+
 ROWS = Aspect(
     field="keys",
+    neutral="rows read back are not those of the tokens that they stand for",
     is_per_layer=True,
-    observed=by_layer(_found),
-    right=by_layer(_as_claimed),
+    observed=_observed,
+    right=_RIGHT,
     hypotheses=(
-        Hypothesis("store-write-lost", by_layer(_finding(_nothing))),
-        Hypothesis("store-first-lost", by_layer(_finding(_all_but_row_zero))),
-        Hypothesis("store-row-zero", _from_row_zero),
-        Hypothesis("store-alias-in", _all_the_newest),
+        Hypothesis("store-first-lost", _finding(_all_but_row_zero)),
+        Hypothesis("store-write-lost", replayed(nothing, _observed, _RIGHT, _answer)),
+        Hypothesis("store-row-zero", replayed(from_row_zero, _observed, _RIGHT, _answer)),
+        Hypothesis("store-alias-in", replayed(by_reference, _observed, _RIGHT, _answer)),
         Hypothesis("store-grow-scramble", _scrambled),
-        Hypothesis("store-layers-share", by_own_layer(_finding(_of_the_last_layer))),
+        Hypothesis("store-layers-share", _finding(_of_the_last_layer)),
         Hypothesis("beam-no-reorder", _rows_stay),
         Hypothesis("beam-keys-only", _values_stay),
-        Hypothesis("store-write-lost", by_own_layer(_finding(_lost_at_times))),
     ),
     evidence=_row_words,
 )

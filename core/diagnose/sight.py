@@ -55,7 +55,7 @@ def _turned(counted: IntArray, call: Call) -> IntArray:
     return np.roll(counted, 1) if len(counted) > call.base.capacity else counted
 
 
-def _view_words(call: Call, layer: int) -> str:
+def _view_words(run: Run, call: Call, layer: int) -> str:
     read = call.record.layers[layer].plan.view_slots
     held = call.entered().counted_slots
     return (
@@ -76,6 +76,7 @@ def _span(slots: IntArray) -> str:
 
 VIEWS = Aspect(
     field="keys",
+    neutral="other slots are read than those that count as held",
     is_per_layer=True,
     observed=by_layer(_read),
     right=by_layer(_viewing(_counted)),
@@ -154,7 +155,7 @@ def _one_less(run: Run) -> list[Answers]:
     return _reaching(run, -1)
 
 
-def _readable_words(call: Call, layer: int) -> str:
+def _readable_words(run: Run, call: Call, layer: int) -> str:
     right = _readable_of(call) or []
     given = [tuple(tokens.tolist()) for tokens in call.record.readable[-len(right) :]]
     queries = call.tokens[-len(right) :].tolist()
@@ -170,6 +171,7 @@ def _readable_words(call: Call, layer: int) -> str:
 
 READABLE = Aspect(
     field="readable",
+    neutral="queries may read other tokens than the policy says",
     is_per_layer=False,
     observed=once(_readable),
     right=once(_right_readable),
@@ -240,7 +242,7 @@ def _pads_blind(query: IntArray, key: IntArray, readable: BoolArray) -> BoolArra
     return _causal(query, key, readable) & (key != PAD)
 
 
-def _mask_words(call: Call, layer: int) -> str:
+def _mask_words(run: Run, call: Call, layer: int) -> str:
     layer_record = call.record.layers[layer]
     mask, right = layer_record.plan.mask, _by_rule(_causal, call, layer)
     row = int(np.flatnonzero((mask != right).any(axis=1))[-1])
@@ -263,6 +265,7 @@ def _columns_seen(row: BoolArray) -> str:
 
 MASKS = Aspect(
     field="visible",
+    neutral="the mask does not show each query the readable tokens up to its own",
     is_per_layer=True,
     observed=by_layer(_masked),
     right=by_layer(_masking(_causal)),

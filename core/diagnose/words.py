@@ -34,8 +34,7 @@ WORDS: dict[str, Words] = {
     "pos-skip-single": Words(
         "a token that comes alone gets no position",
         "calls of one token are off, calls of several are not",
-        "calls of one token alone would be off, in layer 0 already, with right position ids",
-        "quant-floor",
+        "a token that is read alone twice would have the same key in layer 0 both times",
     ),
     "pos-wrong-axis": Words(
         "the past length is read from the heads axis",
@@ -312,7 +311,6 @@ WORDS: dict[str, Words] = {
         "key heads are repeated in the wrong order: tiled, not interleaved",
         "query head h reads key head h mod Hkv",
         "query heads 0 and H − 1 would be right, those between read another key head",
-        "rope-writeback-lost",
     ),
     "quant-floor": Words(
         "the scale of an 8-bit row is never below 1",

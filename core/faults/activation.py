@@ -84,6 +84,26 @@ def _check_use(use: FaultUse, fault: Fault | LoadedFault, n_layers: int) -> None
         raise FaultError(f"{use.id} names layer {wrong}; the model has 0 to {n_layers - 1}")
 
 
+PER_RUN = ("allocate",)
+"""Decisions that are taken once, before the first step."""
+
+
+def check_steps(uses: tuple[FaultUse, ...], n_steps: int, known: KnownFaults = BUILT_IN) -> None:
+    """Raise FaultError where a choice of steps cannot do what it says in a run of `n_steps`."""
+    for use in uses:
+        for fault in known.of(use):
+            if fault.seam in PER_RUN and (use.first_step, use.last_step) != (0, None):
+                raise FaultError(
+                    f"{use.id}: {fault.seam} is asked once, before step 0, and what it gave stays "
+                    "for the whole run; leave @FROM-TO out"
+                )
+        if use.first_step >= n_steps:
+            raise FaultError(
+                f"{use.id}@{use.first_step} would never act: the steps of this run are 0 to "
+                f"{n_steps - 1}; choose one of them"
+            )
+
+
 def _meet(a: FaultUse, b: FaultUse) -> bool:
     a_last = float("inf") if a.last_step is None else a.last_step
     b_last = float("inf") if b.last_step is None else b.last_step

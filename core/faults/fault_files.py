@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import importlib.util
 import sys
+from collections.abc import Sequence
 from importlib.abc import ExecutionLoader
 from pathlib import Path
 from types import ModuleType
@@ -17,9 +18,21 @@ from core.faults.catalog import COMBINATIONS, FAULTS
 from core.faults.fault import Fault
 from core.faults.function_source import OwnCode, source_of
 from core.faults.guard import Where, last_line
-from core.faults.known import LoadedFault
+from core.faults.known import BUILT_IN, KnownFaults, LoadedFault
 from core.faults.own import OwnFault, check_function, check_id
 from core.spec import FaultFile
+
+
+def known_with(files: Sequence[Path]) -> KnownFaults:
+    """The faults of the program, and those of these files, which are run.
+
+    Raises:
+        FaultError: a file that cannot be used, or two of one id.
+    """
+    known = BUILT_IN
+    for file in files:
+        known = known.with_file(load_fault_file(file))
+    return known
 
 
 def load_fault_file(path: Path) -> tuple[LoadedFault, ...]:

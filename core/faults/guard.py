@@ -5,8 +5,9 @@ message that names the file, the line and the seam. It cannot be kept from never
 """
 
 import functools
+import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, get_args
@@ -72,7 +73,8 @@ def guarded(function: Callable[..., Any], where: Where) -> Callable[..., Any]:
     @functools.wraps(function)
     def asked(*given: _Answer) -> _Answer:
         try:
-            answer = function(*given)
+            with redirect_stdout(sys.stderr):  # out of the way of JSON
+                answer = function(*given)
         except (Exception, SystemExit) as error:
             raise FaultError(
                 f"{where.at(error.__traceback__)}: the function for the seam {where.seam} raised "

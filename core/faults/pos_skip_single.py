@@ -8,7 +8,7 @@ from core.arrays import IntArray
 from core.engine.seams import Seams
 from core.faults.fault import Fault, Promise
 from core.faults.lacking import earlier_tokens
-from core.faults.scenarios import DECODING, ONE_PREFILL
+from core.faults.scenarios import NAME_AGAIN, ONE_PREFILL
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,7 +28,7 @@ FAULT = Fault(
     mechanism="position bookkeeping: the path for n = 1 leaves the position out",
     tier="B",
     patch=Seams(add_positions=skip_single_tokens),
-    shows_in=DECODING,
+    shows_in=NAME_AGAIN,
     promise=Promise(
         step=1, field="keys", first_wrong_logits=1, layer=0, verdicts=("mechanism", "logits")
     ),

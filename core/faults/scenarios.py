@@ -16,6 +16,8 @@ ANSWER_SOURCE = 1
 from row 0 leaves visible."""
 
 DECODING = Scenario(SEVEN_TOKENS, capacity=12, steps=5, rest=REST)
+NAME_AGAIN = Scenario(SEVEN_TOKENS, capacity=12, steps=5, rest=f"{REST} Mia")
+"""The name is read alone twice, at two places."""
 FILLING = Scenario(SEVEN_TOKENS, capacity=12, steps=6, rest=REST)
 ROOMY = Scenario(SEVEN_TOKENS, capacity=64, steps=8, rest=REST)
 ONE_BY_ONE = Scenario(SEVEN_TOKENS, capacity=12, steps=5, chunk=1, rest=REST)

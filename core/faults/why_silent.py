@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from core.faults.activation import PER_RUN
 from core.faults.catalog import find_faults
 from core.record import StepRecord
 from core.spec import FaultUse
@@ -22,6 +23,11 @@ def why_silent(use: FaultUse, records: Sequence[StepRecord]) -> str:
 
 
 def _not_yet(use: FaultUse, n_steps: int) -> str | None:
+    seam = find_faults(use.id)[-1].seam
+    if seam in PER_RUN and use.first_step > 0:
+        return (
+            f"{seam} is asked once, before step 0, and the fault is on from step {use.first_step}"
+        )
     if use.first_step < n_steps:
         return None
     return f"it acts from step {use.first_step} on, and the last step is {n_steps - 1}"

@@ -1,7 +1,7 @@
 """The diagnosis and the first difference of the run in words: what stands above the timeline.
 
 The first difference says where the records first differ from what the oracles expect; the diagnosis
-names the mechanism behind it, where it fits one that is known.
+names the mechanism behind it, or the decision that went wrong where it fits none that is known.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from core.arrays import ABSENT
 from core.compare import held_of
 from core.diagnose.finding import Diagnosis
+from core.diagnose.words import UNKNOWN
 from core.readouts.per_step import once
 from core.readouts.verdict_words import difference_words
 from core.readouts.words import plural
@@ -32,9 +33,9 @@ class FirstDifferenceReadout:
         state: wrong: some step is; right: every step was judged and none is; pending: none is
             so far, and not every step is judged.
         step: the first wrong step; None: none so far.
-        sentence: all of it in words: the mechanism, if it is known, and the first difference.
+        sentence: all of it in words: the mechanism, and the first difference.
         difference: the first difference alone.
-        mechanism: what goes wrong, as the diagnosis has it; None: no known mechanism fits, or
+        mechanism: what goes wrong, as the diagnosis has it; None: nothing can be said of it, or
             nothing is wrong.
         account: the whole diagnosis in sentences: what speaks for it, what is like it.
         target: what to look at to see it; None: nothing differs.
@@ -69,8 +70,8 @@ def first_difference_readout(view: RunView) -> FirstDifferenceReadout:
         )
     record, verdict = view.records[first], view.verdicts[first]
     found = view.history.diagnosed.of(view.records, view.verdicts, first)
-    known = [each for each in found if each.preset_like is not None]
-    mechanism = "; and ".join(each.mechanism for each in known)
+    told = [each for each in found if each.mechanism != UNKNOWN]
+    mechanism = "; and ".join(each.mechanism for each in told)
     difference = first_difference_words(record, verdict)
     return FirstDifferenceReadout(
         state="wrong",
@@ -81,7 +82,7 @@ def first_difference_readout(view: RunView) -> FirstDifferenceReadout:
         selection=view.selection,
         difference=difference,
         mechanism=mechanism or None,
-        account=tuple(sentence for each in known for sentence in account_of(each)),
+        account=tuple(sentence for each in told for sentence in account_of(each)),
     )
 
 
@@ -91,8 +92,9 @@ def _first_wrong(view: RunView) -> int | None:
 
 def account_of(found: Diagnosis) -> tuple[str, ...]:
     """A diagnosis in sentences."""
+    like = "" if found.preset_like is None else f" (like {found.preset_like})"
     return (
-        f"{found.mechanism} (like {found.preset_like})",
+        f"{found.mechanism}{like}",
         *(f"– {sentence}" for sentence in found.evidence),
         *(f"with {rival.preset_like}, {rival.separate_by}" for rival in found.rivals),
     )

@@ -198,7 +198,8 @@ def _sums(total: Counter[str], n_more: int, n_false: int, n_correct: int) -> Ite
         "The wrong rules of the diagnosis were written with the faults of the catalog in view, so "
         "this says how well known mechanisms are told apart in runs that nobody looked at before, "
         "one at a time and on from the first step; not what is said of a mechanism that is not "
-        "among them, which is named as unknown or by the rule that comes closest."
+        "among them: of that the decision that went wrong is told, and no mechanism, unless all "
+        "of the answers in the run are those of a known one."
     )
     yield ""
     yield "Classes, whose records are identical where it is said:"

@@ -7,6 +7,7 @@ import pytest
 
 from app.cli import main
 
+CASE = "law=chunks model=tiny-rope layers=1 policy=window prompt=1,2,3 chunk=2"
 FEW = ("battery", "--only", "chunks", "--model", "tiny-rope", "--most", "12")
 
 
@@ -18,7 +19,7 @@ def test_without_a_fault_all_laws_hold_and_the_status_is_0(capsys):
     assert main(FEW) == 0
     out = capsys.readouterr().out
     assert "chunks              holds in" in out
-    assert "all 1 laws hold" in out
+    assert "the law holds in 12 cases" in out
 
 
 def test_a_fault_has_status_1_and_the_command_that_is_printed_repeats_it(capsys):
@@ -27,7 +28,7 @@ def test_a_fault_has_status_1_and_the_command_that_is_printed_repeats_it(capsys)
     command = next(line for line in out.splitlines() if "kvscope battery --case" in line)
     assert main(shlex.split(command)[1:]) == 1
     repeated = capsys.readouterr().out
-    assert "broken in 1 of 1 cases" in repeated
+    assert "broken in 1 of 1 case:" in repeated
     assert command.strip() in repeated
     without_fault = shlex.split(command)[1:-2]
     assert main(without_fault) == 0
@@ -71,12 +72,46 @@ def test_no_file_is_written_where_all_holds(tmp_path):
             ["--case", "law=slots model=tiny-rope layers=1 policy=no capacity=1 prompt=1"],
             "policy 'no' is not known",
         ),
+        (["--case", f"{CASE} capacity=0"], "capacity=0; it must be at least 1"),
+        (["--case", f"{CASE} capacity=3 layers=0"], "layers=0; it must be at least 1"),
+        (["--case", f"{CASE} capacity=3 layers=99"], "layers=99; tiny-rope has 4"),
+        (["--case", f"{CASE} capacity=3 chunk=0"], "chunks says nothing of this case"),
         (["--write-tests", "/no/such/folder/test.py"], "/no/such/folder"),
+        (["--fault-file", "gone.py"], "gone.py cannot be read"),
     ],
-    ids=lambda value: value[-1] if isinstance(value, list) else "",
+    ids=lambda value: value[-1].removeprefix(CASE) if isinstance(value, list) else "",
 )
 def test_what_cannot_be_used_has_status_2_and_one_line(options, said, capsys):
     assert main(["battery", "--most", "2", *options]) == 2
     captured = capsys.readouterr()
     assert said in captured.err
     assert captured.err.count("\n") == 1
+
+
+OWN = '''\
+"""A chunk of a prompt does not see the chunks before it."""
+
+from core.faults.own import OwnFault
+
+
+def own_chunk(query, key, readable):
+    return readable & (key <= query[:, None]) & ((key >= query[0]) | (len(query) == 1))
+
+
+FAULT = OwnFault(id="blind-chunk", title="Blind", seam="causal_mask", function=own_chunk)
+'''
+
+
+def test_a_fault_of_ones_own_is_found_and_repeated_by_command_and_by_test(capsys, tmp_path):
+    own, written = tmp_path / "blind.py", tmp_path / "found.py"
+    own.write_text(OWN, encoding="utf-8")
+    options = ("--fault-file", str(own), "--write-tests", str(written))
+    assert main([*FEW, *options]) == 1
+    out = capsys.readouterr().out
+    assert "with blind-chunk\n" in out
+    command = next(line for line in out.splitlines() if "kvscope battery --case" in line)
+    assert main(shlex.split(command)[1:]) == 1
+    names: dict = {}
+    exec(written.read_text(encoding="utf-8"), names)  # noqa: S102 - what was written just now
+    with pytest.raises(AssertionError):
+        names["test_chunks"]()

@@ -85,6 +85,12 @@ def test_poison_makes_a_dead_row_that_is_read_show_as_no_number(steps):
     assert lines[0]["not_live"][0]["amount"] == "nan"
 
 
+def test_weight_that_is_no_number_is_said_to_be_none_and_told_of_the_first_layer(told):
+    _, text = told(*SMALL, "--fault", "store-first-lost", "--poison")
+    assert "  - weight that is no number on rows never written (layer 0, head 0; row 0)\n" in text
+    assert "nan %" not in text
+
+
 def test_liveness_is_told_of_the_steps_that_were_asked_for(told, steps):
     status, lines = steps(*SMALL, "--liveness", "2", "--check")
     assert status == 0

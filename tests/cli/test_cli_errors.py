@@ -78,6 +78,9 @@ def complaint(capsys):
         ([*HI, "--fault", "pos-restart@x"], "'pos-restart@x'", "ID@FROM"),
         ([*HI, "--fault", "pos-restart@5-3"], "'pos-restart@5-3'", "@3-5"),
         ([*HI, "--fault", "store-row-zero:layers=4"], "4", "0 to 3"),
+        ([*HI, "--steps", "3", "--fault", "pos-restart@4"], "pos-restart@4", "0 to 3"),
+        ([*HI, "--fault", "store-layers-share@2"], "asked once", "leave @FROM-TO out"),
+        ([*HI, "--fault", "store-layers-share@0-1"], "asked once", "leave @FROM-TO out"),
         ([*HI, "--fault", "pos-restart:layers=1"], "pos-restart", "leave layers= out"),
         (
             [*HI, "--fault", "cap-counter-first", "--fault", "store-uneven"],

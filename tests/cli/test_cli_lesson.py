@@ -112,9 +112,10 @@ def test_without_answers_nothing_of_them_is_printed(printed, fault_id: str, form
         ((), "there is no ID; kvscope faults lists the ids"),
         (("cap-erly",), "no lesson 'cap-erly'; did you mean cap-early"),
         (("../cap-early",), "kvscope faults lists the ids"),
+        (("both-bugs",), "own: kvscope lesson pos-restart, kvscope lesson mask-top-left"),
         (("zzz",), "there is no lesson 'zzz'; kvscope faults lists the ids"),
     ],
-    ids=["none", "near", "path", "far"],
+    ids=["none", "near", "path", "two", "far"],
 )
 def test_a_lesson_that_is_not_there_is_told_in_one_line(capsys, arguments, told):
     assert cli.main(["lesson", *arguments]) == 2

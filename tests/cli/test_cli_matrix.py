@@ -129,3 +129,37 @@ def test_another_file_is_not_taken_up(text, said, capsys, tmp_path):
     assert main([*FEW, "--resume", str(path)]) == 2
     assert said in capsys.readouterr().err
     assert path.read_text() == text
+
+
+OWN = '''\
+"""A chunk of a prompt does not see the chunks before it."""
+
+from core.faults.own import OwnFault
+
+
+def own_chunk(query, key, readable):
+    return readable & (key <= query[:, None]) & ((key >= query[0]) | (len(query) == 1))
+
+
+FAULT = OwnFault(id="blind-chunk", title="Blind", seam="causal_mask", function=own_chunk)
+'''
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_fault_of_ones_own_is_measured_alone_and_by_processes(capsys, tmp_path, jobs):
+    own = tmp_path / "blind.py"
+    own.write_text(OWN, encoding="utf-8")
+    options = ("--prompts", "1", "--policy", "refuse", "--policy", "window", "--json")
+    model = ("--model", "tiny-rope", "--jobs", jobs, "--fault-file", str(own))
+    assert main(["matrix", *options, *model]) == 0
+    cells = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [cell["fault"] for cell in cells] == ["blind-chunk"] * 2
+    assert all(cell["why_not"] is None for cell in cells)
+
+
+def test_cells_of_a_file_that_can_change_are_not_kept(capsys, tmp_path):
+    own, kept = tmp_path / "blind.py", tmp_path / "kept.jsonl"
+    own.write_text(OWN, encoding="utf-8")
+    assert main([*FEW, "--fault-file", str(own), "--resume", str(kept)]) == 2
+    assert "leave --resume out" in capsys.readouterr().err
+    assert not kept.exists()

@@ -147,3 +147,11 @@ def test_a_full_trace_needs_no_file(capsys, tmp_path):
     assert open_trace(trace).trace is not None
     assert cli.main(["export", str(trace), "--out", str(tmp_path / "a.npz")]) == 0
     capsys.readouterr()
+
+
+def test_what_a_fault_prints_is_kept_out_of_the_json(capsys, tmp_path):
+    path = file(tmp_path, answer='(print("asked"), np.arange(n_new))[1]')
+    assert cli.main([*TINY, "--fault-file", path, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert [json.loads(line)["kind"] for line in captured.out.splitlines()][-1] == "end"
+    assert "asked\n" in captured.err

@@ -82,7 +82,7 @@ def test_a_run_that_cannot_be_made_does_not_count_as_a_failure():
 
 def test_the_written_file_fails_with_the_fault_and_passes_without(tmp_path):
     small = made_small(LARGE, CHUNKS, OWN_CHUNK)
-    text = file_of([small], ["mask-own-chunk"], "float64")
+    text = file_of([small], ["mask-own-chunk"], "float64", [])
     broken, whole = tmp_path / "test_broken.py", tmp_path / "test_whole.py"
     broken.write_text(text, encoding="utf-8")
     whole.write_text(text.replace('("mask-own-chunk",)', "()"), encoding="utf-8")

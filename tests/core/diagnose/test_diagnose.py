@@ -11,7 +11,16 @@ from core.diagnose.finding import Diagnosis, Place
 from core.diagnose.words import UNKNOWN, WORDS
 from core.faults.catalog import COMBINATIONS, FAULTS
 from core.faults.fault import Fault
-from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Rollback, RunSpec
+from core.spec import (
+    Decode,
+    FaultUse,
+    NewPrompt,
+    Prefill,
+    Probe,
+    Rollback,
+    RunSpec,
+    Verify,
+)
 from tests.core.properties.strategies import beam_specs, fault_uses, mixed_specs, plain_specs
 from tests.helpers.diagnosis_cases import CASES, case_of, diagnosis_of, loaded_model
 from tests.helpers.runs import Judged, judged, spec_for
@@ -190,6 +199,68 @@ def test_a_fault_that_acts_for_two_steps_is_told_with_its_count() -> None:
     found = diagnosis_of(run_with(PLAIN, FaultUse("pos-restart", 2, 3)))
     assert [each.preset_like for each in found] == ["pos-restart"]
     assert found[0].evidence[0].endswith("in 2 of 4 steps since step 2")
+
+
+STOPPED = (
+    ("store-row-zero", 1, 1),
+    ("store-row-zero", 2, 3),
+    ("store-write-lost", 1, 1),
+    ("store-write-lost", 3, None),
+    ("store-alias-in", 1, 1),
+    ("store-alias-in", 2, 3),
+    ("store-alias-in", 0, 2),
+    ("mask-top-left", 1, 1),
+    ("pos-stale-prompt", 2, 2),
+)
+
+
+@pytest.mark.parametrize(("fault_id", "first", "last"), STOPPED)
+def test_a_fault_that_began_late_or_stopped_is_named(
+    fault_id: str, first: int, last: int | None
+) -> None:
+    spec = replace(PLAIN, steps=7)
+    found = diagnosis_of(run_with(spec, FaultUse(fault_id, first, last)))
+    assert [each.preset_like for each in found] == [fault_id]
+
+
+def test_rows_of_zeros_in_one_layer_say_nothing_of_a_scale() -> None:
+    spec = replace(PLAIN, kv_dtype="int8")
+    [found] = diagnosis_of(run_with(spec, FaultUse("quant-zero-scale", layers=(1,))))
+    assert found.preset_like == "quant-zero-scale"
+    assert "quant-floor" not in [rival.preset_like for rival in found.rivals]
+
+
+# Rivals
+
+
+def rivals_of(spec: RunSpec, fault_id: str) -> list[str]:
+    return [rival.preset_like for found in said_of(spec, fault_id) for rival in found.rivals]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
+def test_what_a_run_has_no_use_for_is_no_rival(fault: Fault) -> None:
+    """Of each scenario it is known by its settings which mechanisms cannot have acted in it."""
+    loaded = loaded_model(fault.shows_in.model)
+    spec = fault.shows_in.spec(loaded.tokenizer.encode)
+    kinds = [type(request) for request in spec.all_requests]
+    has = {
+        "quant": spec.kv_dtype is not None,
+        "gqa": 1 < loaded.config.n_kv_heads < loaded.config.n_heads,
+        "mask-pads": fault.shows_in.n_pad > 0,
+        "evict": spec.policy in ("window", "sinks"),
+        "store-grow": spec.growable,
+        "beam": spec.n_sequences > 1,
+        "spec": Rollback in kinds or Verify in kinds or NewPrompt in kinds,
+        "store-uneven": Probe in kinds,
+    }
+    for rival in rivals_of(spec, fault.id):
+        assert all(is_there for word, is_there in has.items() if rival.startswith(word)), rival
+
+
+def test_of_a_token_without_a_position_narrow_rows_are_a_rival_only_where_there_are_any() -> None:
+    spec = replace(PLAIN, kv_dtype="int8")
+    assert rivals_of(spec, "quant-no-descale") == ["quant-floor"]
+    assert "quant-floor" not in rivals_of(PLAIN, "pos-skip-single")
 
 
 def test_a_fault_in_one_layer_is_found_in_that_layer() -> None:

@@ -8,7 +8,7 @@ from core.faults.catalog import FAULTS
 from core.faults.why_silent import why_silent
 from core.readouts.run_view import RunView
 from core.spec import FaultUse
-from tests.core.readouts.runs import PLAIN, view_of
+from tests.core.readouts.runs import FULL, PLAIN, view_of
 
 ROOMY = replace(PLAIN, capacity=64, steps=3)
 ONE_PREFILL = replace(PLAIN, steps=0)
@@ -34,6 +34,12 @@ def said(shown: RunView) -> str:
         ("store-alias-in", ONE_PREFILL, "it takes two decoded tokens, and there were none"),
         ("store-alias-in", replace(PLAIN, steps=1),
          "it takes two decoded tokens, and there was one"),
+        ("evict-off-by-one", FULL,
+         "no row left to make room: with 12 of 12 slots used the cache refused"),
+        ("evict-off-by-one", ROOMY,
+         "no row left to make room: at most 10 of 64 slots were used"),
+        ("evict-one-short", FULL,
+         "there was no window: with 12 of 12 slots used the cache refused"),
         ("store-uneven", ROOMY, "each of the 4 appends had as many keys as values"),
     ],
 )  # fmt: skip
@@ -59,6 +65,11 @@ def test_where_a_fault_shows_it_lacks_nothing(fault):
 def test_a_fault_whose_first_step_was_not_reached_says_so():
     shown = view_of(replace(ROOMY, faults=(FaultUse("pos-restart", first_step=9),)), 0)
     assert said(shown) == "it acts from step 9 on, and the last step is 3"
+
+
+def test_a_decision_that_was_taken_before_the_fault_was_on_says_so():
+    shown = view_of(replace(ROOMY, faults=(FaultUse("store-layers-share", first_step=1),)), 0)
+    assert said(shown) == ("allocate is asked once, before step 0, and the fault is on from step 1")
 
 
 def test_under_a_policy_that_never_refuses_nothing_was_refused():

@@ -190,3 +190,12 @@ def test_without_a_known_mechanism_the_difference_stands_alone() -> None:
     readout = first_difference_readout(replace(view, verdicts={**view.verdicts, 2: odd}))
     assert (readout.mechanism, readout.account) == (None, ())
     assert readout.sentence == readout.difference
+
+
+def test_a_decision_that_fits_no_known_mechanism_is_named_all_the_same() -> None:
+    readout = _holding([(0, 0), (1, 1), (3, 3)])
+    assert readout.mechanism == (
+        "other rows are held after the step than the policy says; no known mechanism fits"
+    )
+    assert readout.sentence == f"{readout.mechanism} · {readout.difference}"
+    assert readout.account[0] == readout.mechanism
