@@ -1,4 +1,4 @@
-"""The commands that need no window: run, faults, export, compare, battery, matrix, check.
+"""The commands that need no window.
 
 This file reads the arguments and turns whatever goes wrong into one line and an exit status.
 torch is imported by the commands that compute, once the arguments are known to be good.
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from app.cli_check_options import add_check_options
+from app.cli_elsewhere_options import add_record_options, add_validate_options
 from app.cli_options import (
     add_battery_options,
     add_export_options,
@@ -147,6 +148,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_check_options(check)
     check.set_defaults(command=_check, parser=check)
+    record = commands.add_parser(
+        "record",
+        help="decode with transformers, and keep what its model read and said",
+        description="Record a decoding of a checkpoint by transformers, and judge every call.",
+        allow_abbrev=False,
+    )
+    add_record_options(record)
+    record.set_defaults(command=_record, parser=record)
+    validate = commands.add_parser(
+        "validate",
+        help="is a trace well formed, and what does it tell",
+        description="Say whether a .kvtrace of any engine is well formed, and what is in it.",
+        allow_abbrev=False,
+    )
+    add_validate_options(validate)
+    validate.set_defaults(command=_validate, parser=validate)
     return parser
 
 
@@ -196,3 +213,15 @@ def _check(arguments: argparse.Namespace) -> int:
     from app.cli_check import check_own
 
     return check_own(arguments)
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    from app.cli_record import record
+
+    return record(arguments)
+
+
+def _validate(arguments: argparse.Namespace) -> int:
+    from app.cli_validate import validate
+
+    return validate(arguments)

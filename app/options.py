@@ -18,6 +18,8 @@ commands without a window (each has its own --help):
   battery   check properties of the cache that need no reference
   matrix    every fault, scheme and policy, with many prompts
   lesson    print the lesson of a fault
+  record    decode with transformers, and keep what its model read and said
+  validate  is a trace well formed, and what does it tell
   check     find the rules that a cache class of your own breaks
 """
 LIBRARIES = ("PySide6-Essentials", "numpy", "pyqtgraph", "safetensors", "tokenizers", "torch")
