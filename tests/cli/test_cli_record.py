@@ -129,7 +129,7 @@ def test_a_checkpoint_without_a_tokenizer_asks_for_ids(capsys):
 
 def test_without_transformers_it_is_said_what_to_install(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    assert "recording needs transformers, which is not installed: pip install transformers" in (
+    assert "reading it needs transformers, which is not installed: pip install transformers" in (
         refused(capsys, "--prompt", "a")
     )
 

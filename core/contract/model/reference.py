@@ -1,6 +1,6 @@
 """The model without a cache against a checkpoint folder: what both of its ways share shows here."""
 
-import importlib
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,9 @@ def reference_logits(folder: Path, ids: Sequence[int]) -> tuple[FloatArray, str]
     try:
         return _by_reference(folder, ids), "kvscope's reference"
     except ModelError:
-        if not folder.is_dir():
-            raise ModelError(f"{folder}: there is no such folder") from None
-        found = _by_transformers(folder, ids)
-        if found is None:
+        if not folder.is_dir() or importlib.util.find_spec("transformers") is None:
             raise
-        return found, "transformers"
+        return _by_transformers(folder, ids), "transformers"
 
 
 def _by_reference(folder: Path, ids: Sequence[int]) -> FloatArray:
@@ -46,17 +43,14 @@ def _by_reference(folder: Path, ids: Sequence[int]) -> FloatArray:
     return reference.forward(passage).logits
 
 
-def _by_transformers(folder: Path, ids: Sequence[int]) -> FloatArray | None:
-    """None: it is not installed, or cannot read the folder either."""
+def _by_transformers(folder: Path, ids: Sequence[int]) -> FloatArray:
     import torch
 
-    try:
-        transformers: Any = importlib.import_module("transformers")
-        model = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
-    except (ImportError, OSError, ValueError):
-        return None
-    with torch.no_grad():
-        logits: Any = model.eval().double()(torch.tensor([list(ids)])).logits[0]
+    from core.model.by_transformers import load_by_transformers, told
+
+    _, model = load_by_transformers(folder)
+    with told(folder, "cannot compute these tokens"), torch.no_grad():
+        logits: Any = model.double()(torch.tensor([list(ids)])).logits[0]
     return np.asarray(logits.numpy(), dtype=np.float64)
 
 
