@@ -181,7 +181,7 @@ class FaultsPanel(QWidget):
         return menu
 
     def _make_list(self) -> QListWidget:
-        made = QListWidget(self)
+        made = QListWidget()
         made.setAccessibleName("Faults")
         made.setWordWrap(True)
         made.setResizeMode(QListView.ResizeMode.Adjust)

@@ -46,6 +46,11 @@ def test_a_fault_is_ticked_its_verdict_read_a_step_made_and_an_answer_opened(sit
     desk.do(lambda: press(desk, Qt.Key.Key_Space))
     assert desk.window.faults.ids == ("mask-top-left",)
     assert desk.step == 1
+    tab_to(desk, "Search faults")
+    press(desk, Qt.Key.Key_Tab)
+    assert spoken(QApplication.focusWidget()) == "Faults that are on"
+    press(desk, Qt.Key.Key_Tab)
+    assert QApplication.focusWidget() is listed
 
     strip = tab_to(desk, spoken(desk.content("diagnosis")))
     verdict = spoken(strip, QAccessible.Text.Description)

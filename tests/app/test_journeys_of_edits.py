@@ -214,10 +214,10 @@ def test_a_wrong_setting_is_told_under_its_field_and_the_run_stays(shared_desk, 
     assert len(desk.errors) == 1
     assert message in desk.errors[0]
     label = next(each for each in desk.window.setup.error_labels() if each.isVisible())
+    desk.qtbot.waitUntil(lambda: label.heightForWidth(label.width()) <= label.height())
     gap = label.mapTo(desk.window, label.rect().topLeft()).y()
     gap -= field.mapTo(desk.window, field.rect().bottomLeft()).y()
     assert 0 < gap < 12
-    desk.qtbot.waitUntil(lambda: label.heightForWidth(label.width()) <= label.height())
     assert not label.visibleRegion().isEmpty()
     assert desk.control.cursor.records == before
     desk.press(Qt.Key.Key_F10)
