@@ -9,21 +9,10 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from app.commands import COMMANDS
 from app.options import WindowOptions, versions, window_arguments
 from app.standard_streams import with_output
 
-COMMANDS = (
-    "run",
-    "faults",
-    "export",
-    "compare",
-    "battery",
-    "matrix",
-    "lesson",
-    "check",
-    "record",
-    "validate",
-)
 INTERNAL_ERROR = 3
 INTERRUPTED = 130
 
@@ -39,7 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         130 interrupted.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    start = _command if arguments and arguments[0] in COMMANDS else _window
+    is_command = bool(arguments) and arguments[0] in {command.name for command in COMMANDS}
+    start = _command if is_command else _window
     return _guarded(start, arguments)
 
 

@@ -7,18 +7,20 @@ torch is imported by the commands that compute, once the arguments are known to 
 import argparse
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from app.cli_check_options import add_check_options
 from app.cli_elsewhere_options import add_record_options, add_validate_options
 from app.cli_options import (
     add_battery_options,
+    add_compare_options,
     add_export_options,
-    add_fault_files,
+    add_faults_options,
     add_lesson_options,
     add_matrix_options,
     add_run_options,
 )
+from app.commands import COMMANDS
 from app.options import OneLineParser
 from app.standard_streams import INTERRUPTED, UNUSABLE, complain, with_output
 from core.errors import CoreError
@@ -80,90 +82,13 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(prog="kvscope", allow_abbrev=False)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    run = commands.add_parser(
-        "run",
-        help="decode, and judge every step",
-        description="Decode without a window, and judge every step.",
-        allow_abbrev=False,
-    )
-    add_run_options(run)
-    run.set_defaults(command=_run, parser=run)
-    faults = commands.add_parser(
-        "faults",
-        help="list the faults",
-        description="List every fault: id, title, seam, tier, and the scenario that shows it.",
-        allow_abbrev=False,
-    )
-    faults.add_argument("--json", action="store_true", help="JSON Lines")
-    add_fault_files(faults, "list its faults too")
-    faults.set_defaults(command=_faults, parser=faults)
-    export = commands.add_parser(
-        "export",
-        help="write logits and attention of a trace",
-        description="Write numbers of a trace as a NumPy .npz file of plain arrays.",
-        allow_abbrev=False,
-    )
-    add_export_options(export)
-    export.set_defaults(command=_export, parser=export)
-    compare = commands.add_parser(
-        "compare",
-        help="find where two traces first differ",
-        description="Find the first step, layer, head and field in which two traces differ.",
-        allow_abbrev=False,
-    )
-    compare.add_argument("a", metavar="A", help="a .kvtrace")
-    compare.add_argument("b", metavar="B", help="another one")
-    compare.add_argument("--check", action="store_true", help="exit status 1 if they differ")
-    add_fault_files(compare, "use its faults where a trace names them")
-    compare.set_defaults(command=_compare, parser=compare)
-    battery = commands.add_parser(
-        "battery",
-        help="check properties of the cache that need no reference",
-        description="Check properties that a right cache has, by comparing runs with each other.",
-        allow_abbrev=False,
-    )
-    add_battery_options(battery)
-    battery.set_defaults(command=_battery, parser=battery)
-    matrix = commands.add_parser(
-        "matrix",
-        help="every fault, scheme and policy, with many prompts",
-        description="Measure what each fault does under each position scheme and policy.",
-        allow_abbrev=False,
-    )
-    add_matrix_options(matrix)
-    matrix.set_defaults(command=_matrix, parser=matrix)
-    lesson = commands.add_parser(
-        "lesson",
-        help="print the lesson of a fault",
-        description="Print the lesson of a fault: a question and its answers.",
-        allow_abbrev=False,
-    )
-    add_lesson_options(lesson)
-    lesson.set_defaults(command=_lesson, parser=lesson)
-    check = commands.add_parser(
-        "check",
-        help="find what is wrong in a cache class, or a model, of your own",
-        description="Drive somebody's KV cache class, or model, and say what is wrong with it.",
-        allow_abbrev=False,
-    )
-    add_check_options(check)
-    check.set_defaults(command=_check, parser=check)
-    record = commands.add_parser(
-        "record",
-        help="decode with transformers, and keep what its model read and said",
-        description="Record a decoding of a checkpoint by transformers, and judge every call.",
-        allow_abbrev=False,
-    )
-    add_record_options(record)
-    record.set_defaults(command=_record, parser=record)
-    validate = commands.add_parser(
-        "validate",
-        help="is a trace well formed, and what does it tell",
-        description="Say whether a .kvtrace of any engine is well formed, and what is in it.",
-        allow_abbrev=False,
-    )
-    add_validate_options(validate)
-    validate.set_defaults(command=_validate, parser=validate)
+    for command in COMMANDS:
+        own = commands.add_parser(
+            command.name, help=command.help, description=command.description, allow_abbrev=False
+        )
+        add_options, carry_out = _PARTS[command.name]
+        add_options(own)
+        own.set_defaults(command=carry_out, parser=own)
     return parser
 
 
@@ -225,3 +150,18 @@ def _validate(arguments: argparse.Namespace) -> int:
     from app.cli_validate import validate
 
     return validate(arguments)
+
+
+_PARTS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], Callable[..., int]]] = {
+    "run": (add_run_options, _run),
+    "faults": (add_faults_options, _faults),
+    "export": (add_export_options, _export),
+    "compare": (add_compare_options, _compare),
+    "battery": (add_battery_options, _battery),
+    "matrix": (add_matrix_options, _matrix),
+    "lesson": (add_lesson_options, _lesson),
+    "record": (add_record_options, _record),
+    "validate": (add_validate_options, _validate),
+    "check": (add_check_options, _check),
+}
+"""The options of each command, and what carries it out."""

@@ -108,6 +108,20 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--check", action="store_true", help="exit status 1 if anything is found wrong")
 
 
+def add_faults_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `kvscope faults`."""
+    parser.add_argument("--json", action="store_true", help="JSON Lines")
+    add_fault_files(parser, "list its faults too")
+
+
+def add_compare_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `kvscope compare`."""
+    parser.add_argument("a", metavar="A", help="a .kvtrace")
+    parser.add_argument("b", metavar="B", help="another one")
+    parser.add_argument("--check", action="store_true", help="exit status 1 if they differ")
+    add_fault_files(parser, "use its faults where a trace names them")
+
+
 def add_export_options(parser: argparse.ArgumentParser) -> None:
     """The options of `kvscope export`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter

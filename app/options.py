@@ -8,20 +8,14 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 from app import __version__
+from app.commands import COMMANDS
 
-COMMANDS_HELP = """\
-commands without a window (each has its own --help):
-  run       decode, and judge every step
-  faults    list the faults
-  export    write logits and attention of a trace
-  compare   find where two traces first differ
-  battery   check properties of the cache that need no reference
-  matrix    every fault, scheme and policy, with many prompts
-  lesson    print the lesson of a fault
-  record    decode with transformers, and keep what its model read and said
-  validate  is a trace well formed, and what does it tell
-  check     find the rules that a cache class of your own breaks
-"""
+COMMANDS_HELP = "\n".join(
+    (
+        "commands without a window (each has its own --help):",
+        *(f"  {command.name:<10}{command.help}" for command in COMMANDS),
+    )
+)
 LIBRARIES = ("PySide6-Essentials", "numpy", "pyqtgraph", "safetensors", "tokenizers", "torch")
 
 
