@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from app.cli_options import positive_number, token_ids
+from app.cli_values import positive_number, token_ids
 
 KINDS = ("class", "model")
 DECLARATIONS = {

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import Any
 
-from app.cli_options import FirstWrong
+from app.cli_values import FirstWrong
 from core.engine.rehearsal import Rehearsal
 from core.judge import Judge
 from core.liveness import MOST_LIVE, Liveness, is_tried, liveness_of

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from app.cli_options import step_number, token_ids
+from app.cli_values import step_number, token_ids
 
 
 def add_record_options(parser: argparse.ArgumentParser) -> None:

@@ -1,25 +1,21 @@
-"""The options of the commands, and how each value is read."""
+"""The options of the commands."""
 
 import argparse
-import re
-from enum import Enum
 from pathlib import Path
 
-from core.battery.names import DEFAULT_MODELS, PROPERTIES
-from core.spec import DTYPE_NAMES, KV_DTYPE_NAMES, POLICY_NAMES, FaultUse
-
-TENSORS = ("logits", "attention")
-
-
-class FirstWrong(Enum):
-    """A step that is known only once the run is judged."""
-
-    STEP = "the first step that is wrong"
-
-
-_FAULT_FORM = re.compile(
-    r"(?P<id>[^@:]+)(@(?P<first>\d+)(?P<range>-(?P<last>\d+)?)?)?(:layers=(?P<layers>\d+(,\d+)*))?"
+from app.cli_values import (
+    TENSORS,
+    FirstWrong,
+    fault_use,
+    positive_number,
+    step_number,
+    tensor_names,
+    token_ids,
+    whole_number,
 )
+from core.battery.names import DEFAULT_MODELS, PROPERTIES
+from core.spec import DTYPE_NAMES, KV_DTYPE_NAMES, POLICY_NAMES
+
 _RUN_EPILOG = """\
 Without a prompt, --fault or --fault-file loads the run that shows the fault; options that are given
 override it.
@@ -242,61 +238,3 @@ def add_lesson_options(parser: argparse.ArgumentParser) -> None:
     add("id", nargs="?", metavar="ID", help="a fault (kvscope faults lists them)")
     add("--format", choices=("md", "html"), default="md", help="Markdown (default), or one page")
     add("--without-answers", action="store_true", help="the questions alone, to be handed out")
-
-
-def positive_number(text: str) -> int:
-    """A whole number of at least 1."""
-    number = whole_number(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is below 1")
-    return number
-
-
-def step_number(text: str) -> int:
-    """A whole number of at least 0."""
-    number = whole_number(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is below 0, the first step")
-    return number
-
-
-def whole_number(text: str) -> int:
-    """A whole number; its range is checked where its meaning is known."""
-    if not re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number (of up to 18 digits)")
-    return int(text)
-
-
-def token_ids(text: str) -> tuple[int, ...]:
-    """Token ids, separated by commas."""
-    if not re.fullmatch(r"\s*\d{1,18}\s*(,\s*\d{1,18}\s*)*", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of token ids such as 1,2,3")
-    return tuple(map(int, text.split(",")))
-
-
-def tensor_names(text: str) -> tuple[str, ...]:
-    """Names of what can be exported."""
-    names = tuple(text.split(","))
-    for name in names:
-        if name not in TENSORS:
-            raise argparse.ArgumentTypeError(f"{name!r} is not known; choose {','.join(TENSORS)}")
-    return names
-
-
-def fault_use(text: str) -> FaultUse:
-    """A fault with its steps (both included) and layers; whether there is one is not asked."""
-    form = _FAULT_FORM.fullmatch(text)
-    if form is None:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not of the form ID, ID@FROM, ID@FROM-TO or ID@FROM-TO:layers=0,2"
-        )
-    layers = form["layers"]
-    first, last = int(form["first"] or 0), None if form["last"] is None else int(form["last"])
-    if last is not None and last < first:
-        raise argparse.ArgumentTypeError(f"{text!r} ends before it begins; write @{last}-{first}")
-    return FaultUse(
-        id=form["id"],
-        first_step=first,
-        last_step=last,
-        layers=None if layers is None else tuple(map(int, layers.split(","))),
-    )

@@ -1,7 +1,8 @@
 """Judges a run: the specification, a reference without a cache, and the engine's own account.
 
 One forward of the reference over a text judges every step that read it. Verdicts come in step
-order; each call of `update` runs the forwards anew, so ask in batches while a run is playing.
+order; each call of `update` runs the forwards anew, so ask in batches while a run is playing. More
+than 300 lines, because a step's way is read as one: what is right of it, the forwards, the verdict.
 
 - policy: the policy oracle's answer against outcome, length, seen, position ids, readable sets,
   and against the tokens that the ledger keeps at the end of the step.

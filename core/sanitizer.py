@@ -2,6 +2,7 @@
 
 The shadow goes by the requests, by what was handed to the store and came back, and by what the
 policy oracle says lives. It never asks the ledger what is held: only which rows a right probe took.
+More than 300 lines, because the account and what it is kept by, row by row, are read together.
 """
 
 from collections.abc import Sequence

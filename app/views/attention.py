@@ -1,4 +1,7 @@
-"""Attention of all heads in one atlas, and one head enlarged, keys exactly as read."""
+"""Attention of all heads in one atlas, and one head enlarged, keys exactly as read.
+
+More than 300 lines: both are drawn on one canvas and share its geometry.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Slots × layers of the cache, with the numbers of each slot below."""
+"""Slots × layers of the cache, with the numbers of each slot below.
+
+More than 300 lines: cells, numbers and legend share one geometry.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,7 @@
-"""What may come next: each token with a bar of the engine's, beside a hollow one of the right."""
+"""What may come next: each token with a bar of the engine's, beside a hollow one of the right.
+
+More than 300 lines: rows, bars and what they answer to share one geometry.
+"""
 
 from dataclasses import dataclass
 

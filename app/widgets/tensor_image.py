@@ -1,4 +1,7 @@
-"""A tensor as a heat map: one image, numbers in cells that have room for them."""
+"""A tensor as a heat map: one image, numbers in cells that have room for them.
+
+More than 300 lines: image, numbers and what is under the mouse share one geometry.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
