@@ -8,10 +8,11 @@ from app.draft import Draft
 from app.notice import Notice, Offer
 from core.faults.catalog import find_faults
 from core.faults.why_silent import why_silent
-from core.outcome import EndReason, PositionLimit, Refused
+from core.outcome import EndReason, Ok, PositionLimit, Refused
 from core.readouts.run_view import RunView
 from core.record import StepRecord
 from core.spec import FaultUse
+from core.verdict import StepVerdict
 
 _NO_DIFFERENCE = "what its function answered made no difference there"
 _MORE = 2
@@ -29,21 +30,67 @@ class _Way:
     draft: Draft
 
 
-def end_words(end: EndReason, last: StepRecord, draft: Draft, limit: int | None) -> str:
-    """Why a run is over, as a sentence, with the numbers of its last step.
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """The end of a run, and what decides which ways there are out of it.
 
-    `limit`: positions that the model has; None: no end of them.
+    Attributes:
+        reason: why it is over.
+        last: its last step.
+        verdict: of that step; None: pending.
+        limit: positions that the model has; None: no end of them.
     """
-    advice = " or ".join(way.words for way in _ways_on(end, last, draft, limit))
+
+    reason: EndReason
+    last: StepRecord
+    verdict: StepVerdict | None
+    limit: int | None
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether the last step was not carried out and should have been."""
+        should = None if self.verdict is None else self.verdict.expected.outcome
+        return isinstance(should, Ok) and not isinstance(self.last.outcome, Ok)
+
+
+def end_words(end: RunEnd, draft: Draft) -> str:
+    """Why a run is over, as a sentence, with the numbers of its last step."""
+    if end.is_owed:
+        return f"Run ended: {_owed_words(end.last)}: see the diagnosis"
+    advice = " or ".join(way.words for way in _ways_on(end, draft))
     advice = advice[:1].upper() + advice[1:]
-    match last.outcome:
-        case Refused(needed, free) if advice:
-            full = f"cache full, needs {needed}, {free} free of {last.ledger.capacity}"
-            return f"Run ended: {full}. {advice}"
+    match end.last.outcome:
+        case Refused() as refused if advice:
+            return f"Run ended: {_full_words(refused, end.last, draft)}. {advice}"
         case PositionLimit(n_ctx):
             return f"Run ended: the model has {n_ctx} positions. {advice}"
         case _:
-            return _PLAIN_ENDS.get(end, "Run ended")
+            return _PLAIN_ENDS.get(end.reason, "Run ended")
+
+
+def _owed_words(last: StepRecord) -> str:
+    """That a step was refused which should have been carried out, with what it was refused for."""
+    match last.outcome:
+        case Refused(needed, free):
+            capacity = last.ledger.capacity
+            if needed <= free:
+                return f"refused though {free} of {capacity} {'is' if free == 1 else 'are'} free"
+            return f"refused though there is room, needs {needed}, {free} free of {capacity}"
+        case PositionLimit(n_ctx):
+            return f"refused though its positions are below the model's {n_ctx}"
+        case Ok():
+            raise AssertionError("nothing was refused")
+
+
+def _full_words(refused: Refused, last: StepRecord, draft: Draft) -> str:
+    """What had no room; in an empty cache, all that was to be read at once."""
+    needed, free, capacity = refused.needed, refused.free, last.ledger.capacity
+    if free < capacity:
+        how = "too small" if free else "full"
+        return f"cache {how}, needs {needed}, {free} free of {capacity}"
+    if last.step == 0 and draft.chunk is None and not draft.n_pad:
+        return f"the prompt of {needed} tokens does not fit {capacity} slots"
+    return f"{needed} rows at once do not fit {capacity} slots"
 
 
 _PLAIN_ENDS: dict[EndReason, str] = {
@@ -53,13 +100,21 @@ _PLAIN_ENDS: dict[EndReason, str] = {
 }
 
 
-def _ways_on(end: EndReason, last: StepRecord, draft: Draft, limit: int | None) -> tuple[_Way, ...]:
-    """What lets the step through that ended the run, the least change first."""
+def _ways_on(end: RunEnd, draft: Draft) -> tuple[_Way, ...]:
+    """What lets the step through that ended the run, the least change first.
+
+    None where it was not for lack of room that it was refused.
+    """
+    if end.is_owed:
+        return ()
+    last, limit = end.last, end.limit
     reprefill = _Way(
         "choose the policy reprefill", "Policy reprefill", replace(draft, policy="reprefill")
     )
     match last.outcome:
-        case Refused(needed, free) if end == "refused" and last.phase != "rollback":
+        case Refused(needed, free) if (
+            end.reason == "refused" and last.phase != "rollback" and free < needed
+        ):
             n_rows = last.ledger.capacity - free + needed
             if limit is not None and n_rows > limit:
                 words = f"{reprefill.words}: the model has {limit} positions"
@@ -86,19 +141,12 @@ def _doubled(capacity: int, n_rows: int, limit: int | None) -> int:
     return larger if limit is None else min(larger, limit)
 
 
-def run_ended(
-    end: EndReason,
-    last: StepRecord,
-    draft: Draft,
-    limit: int | None,
-    set_up: Callable[[Draft], None],
-) -> Notice:
+def run_ended(end: RunEnd, draft: Draft, set_up: Callable[[Draft], None]) -> Notice:
     """That a run is over, with the ways on where the cache was full or the positions used up."""
-    ways = _ways_on(end, last, draft, limit)
+    ways = _ways_on(end, draft)
     offers = [Offer(way.label, partial(set_up, way.draft)) for way in ways]
     first, second = (*offers, None, None)[:2]
-    words = end_words(end, last, draft, limit)
-    return Notice(words, offer=first, second_offer=second, is_passing=True)
+    return Notice(end_words(end, draft), offer=first, second_offer=second, is_passing=True)
 
 
 def nothing_shows(view: RunView, show_fault: Callable[[str], None]) -> Notice:

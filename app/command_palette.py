@@ -1,11 +1,13 @@
 """All commands in one list, found by their words."""
 
+import re
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPalette
 from PySide6.QtWidgets import (
     QFrame,
+    QLabel,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -16,11 +18,13 @@ from PySide6.QtWidgets import (
 WIDTH_PX, HEIGHT_PX = 520, 340
 TOP_PX = 90
 ACTION = Qt.ItemDataRole.UserRole
+NONE_FOUND = "no command of that name"
 _MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+_NO_MATCH = 3
 
 
 class CommandPalette(QFrame):
-    """Type a part of a command; Enter does it, Esc leaves. One that is off says why."""
+    """Type words of a command; Enter does the chosen one, Esc leaves. One that is off says why."""
 
     def __init__(self, commands: Sequence[QAction], parent: QWidget) -> None:
         """Takes the commands in the order of the menus."""
@@ -38,17 +42,20 @@ class CommandPalette(QFrame):
         self._list.setAccessibleName("Commands")
         self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._list.itemClicked.connect(self._do)
-        for action in commands:
-            self._add(action)
+        self._none = QLabel(NONE_FOUND)
+        self._none.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+        self._none.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._actions = tuple(commands)
         column = QVBoxLayout(self)
         column.addWidget(self._search)
         column.addWidget(self._list, 1)
+        column.addWidget(self._none, 1)
         self._filter("")
 
     @property
     def shown(self) -> tuple[str, ...]:
         """The lines that the search leaves."""
-        return tuple(item.text() for item in self._items() if not item.isHidden())
+        return tuple(item.text() for item in self._items())
 
     def open_over(self, window: QWidget) -> None:
         """Show in the upper middle of a window."""
@@ -72,11 +79,7 @@ class CommandPalette(QFrame):
         return super().eventFilter(watched, event)
 
     def _add(self, action: QAction) -> None:
-        keys = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts()]
-        words = str(action.data() or action.text())
-        reason = action.toolTip().partition("Not now: ")[2]
-        line = words + (f"   {', '.join(keys)}" if keys else "")
-        item = QListWidgetItem(line if action.isEnabled() else f"{line}   ({reason})", self._list)
+        item = QListWidgetItem(_line(action), self._list)
         item.setData(ACTION, action)
         item.setToolTip(action.toolTip())
         if not action.isEnabled():
@@ -87,12 +90,19 @@ class CommandPalette(QFrame):
 
     @Slot(str)
     def _filter(self, text: str) -> None:
+        """Leave what matches, the best first; the same rank stays in the order of the menus."""
         words = text.casefold().split()
-        for item in self._items():
-            searched = f"{item.text()} {item.toolTip()}".casefold()
-            item.setHidden(not all(word in searched for word in words))
-        possible = [i for i in self._items() if not i.isHidden() and i.flags()]
-        self._list.setCurrentRow(self._list.row(possible[0]) if possible else -1)
+        ranks = [_rank(words, action) for action in self._actions]
+        order = sorted(range(len(ranks)), key=lambda row: ranks[row])
+        self._list.clear()
+        for row in order:
+            if ranks[row] < _NO_MATCH:
+                self._add(self._actions[row])
+        items = self._items()
+        self._list.setVisible(bool(items))
+        self._none.setVisible(not items)
+        possible = [row for row, item in enumerate(items) if item.flags()]
+        self._list.setCurrentRow(possible[0] if possible else -1)
 
     @Slot(QListWidgetItem)
     def _do(self, item: QListWidgetItem | None) -> None:
@@ -100,3 +110,26 @@ class CommandPalette(QFrame):
         if isinstance(action, QAction) and action.isEnabled():
             self.close()
             action.trigger()
+
+
+def _line(action: QAction) -> str:
+    """Name and keys; of one that is off the reason too."""
+    keys = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts()]
+    line = _name(action) + (f"   {', '.join(keys)}" if keys else "")
+    reason = action.toolTip().partition("Not now: ")[2]
+    return line if action.isEnabled() else f"{line}   ({reason})"
+
+
+def _name(action: QAction) -> str:
+    return str(action.data() or action.text())
+
+
+def _rank(words: Sequence[str], action: QAction) -> int:
+    """Whole words of the name, parts of it, or else of what it says of itself."""
+    name = _name(action).casefold()
+    if set(words) <= set(re.findall(r"\w+", name)):
+        return 0
+    if all(word in name for word in words):
+        return 1
+    searched = f"{_line(action)} {action.toolTip()}".casefold()
+    return 2 if all(word in searched for word in words) else _NO_MATCH

@@ -4,7 +4,7 @@ Plain lists, not a QUndoStack: PySide6 6.11 crashes when the interpreter ends wh
 commands that are made in Python.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.draft import Draft
 
@@ -13,11 +13,28 @@ MOST_EDITS = 100
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """From one draft to the next, and what changed, in words."""
+    """From one draft to the next.
+
+    Attributes:
+        words: what changed.
+        before: the draft before it; `after`: the one that it led to.
+        n_before: steps that the run before it had, to be made again; None: all that are planned.
+        n_after: likewise of the run that it led to, once it was taken back.
+    """
 
     words: str
     before: Draft
     after: Draft
+    n_before: int | None
+    n_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OldRun:
+    """A run that is gone back to: what decides it, and its steps; None: all that are planned."""
+
+    draft: Draft
+    n_records: int | None
 
 
 class EditHistory:
@@ -38,25 +55,27 @@ class EditHistory:
         """What would be done again; None: there is nothing."""
         return self._taken_back[-1].words if self._taken_back else None
 
-    def add(self, words: str, before: Draft, after: Draft) -> None:
-        """An edit was made; the same draft again is none."""
+    def add(self, words: str, before: Draft, after: Draft, n_before: int | None) -> None:
+        """An edit was made, of a run with so many steps; the same draft again is none."""
         if before != after:
-            self._done = [*self._done, Edit(words, before, after)][-MOST_EDITS:]
+            self._done = [*self._done, Edit(words, before, after, n_before)][-MOST_EDITS:]
             self._taken_back = []
 
-    def undo(self) -> Draft | None:
-        """The draft before the last edit; None: there was none."""
+    def undo(self, n_now: int | None) -> OldRun | None:
+        """The run before the last edit; None: there was none. `n_now`: steps of the run shown."""
         if not self._done:
             return None
-        self._taken_back.append(self._done.pop())
-        return self._taken_back[-1].before
+        edit = replace(self._done.pop(), n_after=n_now)
+        self._taken_back.append(edit)
+        return OldRun(edit.before, edit.n_before)
 
-    def redo(self) -> Draft | None:
-        """The draft after the edit that was taken back last; None: there is none."""
+    def redo(self, n_now: int | None) -> OldRun | None:
+        """The run after the edit that was taken back last; None: there is none."""
         if not self._taken_back:
             return None
-        self._done.append(self._taken_back.pop())
-        return self._done[-1].after
+        edit = replace(self._taken_back.pop(), n_before=n_now)
+        self._done.append(edit)
+        return OldRun(edit.after, edit.n_after)
 
 
 _WORDS = {

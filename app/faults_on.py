@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QWidget
 
+from app.plain_keys import leave_to_window
 from app.theme import Theme, quiet_choice, restyle, tick_box_style
 
 ID = Qt.ItemDataRole.UserRole
@@ -39,6 +40,7 @@ class FaultsOn(QWidget):
         self.hide()
         self._rows.itemChanged.connect(self._take_off)
         self._rows.itemClicked.connect(self._look_up)
+        self._rows.itemClicked.connect(self._leave)
         self._rows.itemActivated.connect(self._look_up)
 
     @property
@@ -79,6 +81,10 @@ class FaultsOn(QWidget):
     @Slot(QListWidgetItem)
     def _take_off(self, item: QListWidgetItem) -> None:
         self.taken_off.emit(item.data(ID))
+
+    @Slot()
+    def _leave(self) -> None:
+        leave_to_window(self._rows)
 
     @Slot(QListWidgetItem)
     def _look_up(self, item: QListWidgetItem) -> None:

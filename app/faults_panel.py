@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.faults_on import FaultsOn
+from app.plain_keys import leave_to_window
 from app.theme import Theme, complaint_style, quiet_choice, restyle, tick_box_style
 from core.faults.catalog import COMBINATIONS, FAULTS
 from core.faults.families import FAMILIES, FAMOUS, OTHERS, family_of
@@ -63,6 +64,7 @@ class FaultsPanel(QWidget):
         self._search.setAccessibleName("Search faults")
         self._search.setClearButtonEnabled(True)
         self._search.textChanged.connect(self._filter)
+        self._is_ticked = False
         self._list = self._make_list()
         self._on = FaultsOn(theme)
         self._on.looked_up.connect(self._look_up)
@@ -83,7 +85,9 @@ class FaultsPanel(QWidget):
         self._load.clicked.connect(self._want_scenario)
         self._lay_out()
         self.dress(theme)
+        self._list.itemPressed.connect(self._on_press)
         self._list.itemChanged.connect(self._on_tick)
+        self._list.itemClicked.connect(self._on_click)
         self._list.currentItemChanged.connect(self._show_current)
         self._list.customContextMenuRequested.connect(self._open_menu)
         self._list.setCurrentItem(next(iter(self._items.values())))
@@ -241,8 +245,19 @@ class FaultsPanel(QWidget):
         for fault_id, members in COMBINATIONS.items():
             self._tick(fault_id, is_on=all(self._is_on(member) for member in members))
 
+    @Slot()
+    def _on_press(self) -> None:
+        self._is_ticked = False
+
+    @Slot()
+    def _on_click(self) -> None:
+        """A click that ticked is done; one on a name leaves the list the keys to go on with."""
+        if self._is_ticked:
+            leave_to_window(self._list)
+
     @Slot(QListWidgetItem)
     def _on_tick(self, item: QListWidgetItem) -> None:
+        self._is_ticked = True
         fault_id: str = item.data(ID)
         with QSignalBlocker(self._list):
             for member in COMBINATIONS.get(fault_id, ()):

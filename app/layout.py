@@ -21,7 +21,7 @@ SMALL = QSize(1200, 760)
 SETUP_PX = 222
 SIDE_PX, RIGHT_PX = 300, 330
 SMALL_SIDE_PX, SMALL_RIGHT_PX = 256, 296
-RIGHT, TEACH_RIGHT = 0.22, 0.34
+RIGHT, TEACH_RIGHT = 0.24, 0.34
 MOST_ASIDE = 0.56
 SMALL_TIMELINE_PX = 60
 SENTENCE_PX, LINE_PX = 1100, 16
@@ -185,7 +185,8 @@ class _Planner:
     def _shared(self, ids: Sequence[str], tabs: Mapping[str, str], room_px: int) -> dict[str, int]:
         """Of panels above one another: those that take what is left get what they like first.
 
-        The others get the same share of what they would like to have.
+        The others get the same share of what they would like to have; what is spare then is for
+        panels that stand behind one of them.
         """
         heights = {i: self._least_px(i, tabs) for i in ids}
         free = room_px - sum(heights.values()) - BORDER_PX * (len(ids) - 1)
@@ -196,6 +197,11 @@ class _Planner:
             given = {i: math.floor(wish * share) for i, wish in wishes.items()}
             heights |= {i: heights[i] + px for i, px in given.items()}
             free -= sum(given.values())
+        for i, front in tabs.items():
+            if front in heights:
+                spare = min(free, self._liked_px(i, tabs) - heights[front])
+                heights[front] += max(0, spare)
+                free -= max(0, spare)
         return heights
 
     def _widths(self, columns: Sequence[Sequence[str]]) -> dict[str, int]:

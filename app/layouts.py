@@ -99,7 +99,7 @@ class Layouts(QObject):
         if not is_taken:
             self.reset()
             return
-        self._is_own, self._planned = True, None
+        self._is_own, self._planned, self._where = True, None, self._plan(self._docked)
         self._snapshot = self._window.saveState(self._version)
         self._timer.start()  # it may be too large for this window: that is known once Qt is done
 
@@ -122,12 +122,13 @@ class Layouts(QObject):
         if key != self._key and self._is_own:
             # As they stood before the window squeezed or stretched them.
             self._keep(self._snapshot)
-        if key != self._key and not self._preferences.arrangement(key).isEmpty():
-            self.restore()
-        elif key != self._key or not (self._is_own and self._fits()):
-            self._follow_plan()
-        else:
-            self._snapshot = self._window.saveState(self._version)
+        with self._same_in_front():
+            if key != self._key and not self._preferences.arrangement(key).isEmpty():
+                self.restore()
+            elif key != self._key or not (self._is_own and self._fits()):
+                self._follow_plan()
+            else:
+                self._snapshot = self._window.saveState(self._version)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802  (a name of Qt)
         """The lines between panels belong to the window: whoever drags one arranges the panels."""
@@ -185,6 +186,18 @@ class Layouts(QObject):
         finally:
             self._is_arranging = False
 
+    @contextmanager
+    def _same_in_front(self) -> Iterator[None]:
+        """Of panels that stand in one stack before and after, none comes before the one in front.
+
+        An arrangement that was kept has another one there if the person has since looked at that.
+        """
+        stacks = {dock: self._stack_of(dock) for dock in self._docked if not dock.is_behind}
+        yield
+        for dock, behind in stacks.items():
+            if dock.is_behind and any(not o.is_behind for o in behind & self._stack_of(dock)):
+                dock.raise_()
+
     # How the panels stand.
 
     @property
@@ -196,6 +209,10 @@ class Layouts(QObject):
         """Panels in front of a stack in which the plan had another one there."""
         behind = {i for ids in self._where.tabs.values() for i in ids}
         return [dock for dock in self._docked if dock.id in behind and not dock.is_behind]
+
+    def _stack_of(self, dock: Dock) -> set[Dock]:
+        """The other panels in its stack."""
+        return {o for o in self._window.tabifiedDockWidgets(dock) if isinstance(o, Dock)}
 
     def _fits(self) -> bool:
         """Whether each panel that is seen has the room that its contents need, and none is cut."""

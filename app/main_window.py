@@ -6,7 +6,7 @@ alone has files of its own: `frame`, `layouts`, `looks`, `files`, `aids`, `lesso
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -26,7 +26,7 @@ from app.docks.registry import DockSpec
 from app.draft import Draft
 from app.faults_panel import FaultsPanel
 from app.files import Files, dropped_trace
-from app.frame import add_bar, add_menus, panel_actions
+from app.frame import add_bar, add_menus, panel_actions, rows_of_tabs
 from app.icons import icon
 from app.last_used import LastUsed
 from app.layout import SETUP_PX
@@ -85,6 +85,7 @@ class MainWindow(QMainWindow):
         self.control = control
         self._preferences = preferences
         self._is_painted = self._is_arranged = False
+        self._wrong_field: str | None = None
         self.looks = Looks(theme, preferences, self)
         self.aids = Aids(self, control)
         self.links = LessonLinks(control, self)
@@ -142,6 +143,13 @@ class MainWindow(QMainWindow):
         self._place_message()
         self._place_status(self.statusBar().isHidden())
         self.layouts.size_changed()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802  (a name of Qt)
+        """The message goes along with the strip, however that is moved."""
+        is_moved = event.type() in (QEvent.Type.Move, QEvent.Type.Resize)
+        if is_moved and self.message_bar.isVisible():
+            self._place_message()
+        return super().eventFilter(watched, event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout; whoever made the window ends the run."""
@@ -206,6 +214,9 @@ class MainWindow(QMainWindow):
             self.restoreGeometry(self._preferences.geometry)
         self.layouts.bars_lowered.connect(self._place_status)
         self.layouts.reset()
+        strip = self.dock("diagnosis")
+        if strip is not None:
+            strip.installEventFilter(self)
 
     def _commands(self) -> list[QAction]:
         return [*self.actions_by_id.actions.values(), *panel_actions(self.docks)]
@@ -235,6 +246,9 @@ class MainWindow(QMainWindow):
         self.looks.changed.connect(self._dress)
         self.layouts.changed.connect(self._refresh_soon)
         self.layouts.arranged.connect(self._form.fit_soon)
+        # Queued: which panels stand behind others is known once Qt has moved them.
+        for moved in (self.layouts.arranged, self.layouts.changed):
+            moved.connect(self._bring_forward_again, Qt.ConnectionType.QueuedConnection)
         self._viewed.connect(self._show_line)
         self._pointed.connect(self._say_pointed)
         for dock in self.docks:
@@ -273,17 +287,24 @@ class MainWindow(QMainWindow):
             self.message_bar.update()
 
     def _place_message(self) -> None:
-        """In the row of the strip; else in the corner, but not over half a sentence."""
-        strip = next((dock for dock in self.readout_docks if dock.id == "diagnosis"), None)
-        if strip is not None and not (strip.isHidden() or strip.isFloating()):
-            is_placed = self.message_bar.place_in_row(strip.geometry(), strip.content.words_px)
-            if is_placed:
+        """In the row of the strip, but not over a diagnosis; else in that of the tabs below it.
+
+        Else in the corner, but not over half a sentence.
+        """
+        bar, dock, top_px = self.message_bar, self.dock("diagnosis"), 0
+        if isinstance(dock, ReadoutDock) and not (dock.isHidden() or dock.isFloating()):
+            strip, content = dock.geometry(), dock.content
+            top_px, may_cover = strip.bottom() + 1, not content.says_wrong
+            if bar.place_in_row(strip, content.words_px, may_cover=may_cover):
                 return
+            for row, tabs_px in rows_of_tabs(self, top_px):
+                if bar.place_in_row(row, tabs_px, may_cover=False):
+                    return
         margin_px = self.looks.theme.margin_px
         bottom = self.height() - self.statusBar().height()
         below = [dock.sentence_px for dock in self.readout_docks if dock.area == "bottom"]
         said = max(below, default=0)
-        self.message_bar.place(self.width() - margin_px, bottom - max(said, margin_px))
+        bar.place(self.width() - margin_px, bottom - max(said, margin_px), top_px)
 
     @Slot(str)
     def _on_picture_wanted(self, kind: str) -> None:
@@ -302,6 +323,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _on_run_started(self) -> None:
+        self._wrong_field = None
         self.setup.clear_errors()
         self.faults.clear_error()
         self.message_bar.clear_passing()
@@ -321,10 +343,18 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def _bring_forward(self, field: str) -> None:
         """Show the panel of the field that is wrong first, if it stands behind another."""
+        self._wrong_field = field
         for dock_id in SEEN_IN.get(field, ("attention",)):
             dock = self.dock(dock_id)
             if dock is not None and dock.is_behind:
                 dock.raise_()
+
+    @Slot()
+    def _bring_forward_again(self) -> None:
+        """A panel that had a place of its own may stand behind another in the new arrangement."""
+        cursor = self.control.cursor
+        if self._wrong_field is not None and cursor.selection.step == cursor.first_wrong:
+            self._bring_forward(self._wrong_field)
 
     @Slot(object)
     def _show_draft(self, draft: Draft) -> None:

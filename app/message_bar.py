@@ -28,7 +28,8 @@ class MessageBar(QFrame):
     """Shows the newest notice; the same fault again is counted, not stacked.
 
     It lies over the panels, so that nothing moves when it comes and goes: in the row of the strip
-    above the timeline, or where that is too short, in the corner at the bottom right.
+    above the timeline, or in that of the tabs below it, or where both are too short, in the corner
+    at the bottom right.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -79,25 +80,29 @@ class MessageBar(QFrame):
         self.show()
         self.raise_()
 
-    def place(self, right_px: int, bottom_px: int) -> None:
-        """Take the place that ends at these coordinates of the window."""
-        width_px = min(self._theme.px(WIDTH_PX), right_px - 2 * self._theme.margin_px)
-        height_px = max(self.heightForWidth(width_px), self.minimumSizeHint().height())
-        height_px += 2 * _PAD_PX
-        self.setGeometry(right_px - width_px, bottom_px - height_px, width_px, height_px)
+    def place(self, right_px: int, bottom_px: int, top_px: int = 0) -> None:
+        """Take the place that ends at these coordinates; a wider one, to stay below `top_px`."""
+        widest_px = right_px - 2 * self._theme.margin_px
+        for width_px in (min(self._theme.px(WIDTH_PX), widest_px), widest_px):
+            height_px = max(self.heightForWidth(width_px), self.minimumSizeHint().height())
+            height_px += 2 * _PAD_PX
+            self.setGeometry(right_px - width_px, bottom_px - height_px, width_px, height_px)
+            if self.y() >= top_px:
+                return
 
-    def place_in_row(self, strip: QRect, words_px: int) -> bool:
-        """Take the row of a strip at the right of its words, or all of it; False: it is too small.
+    def place_in_row(self, strip: QRect, words_px: int, *, may_cover: bool) -> bool:
+        """Take the row of a strip at the right of its words; False: it is too small.
 
-        Where not even all of it does, smaller letters may. The lines above and below are part of
-        the row.
+        Where its words may be covered, all of it does too; where not even that does, smaller
+        letters may. The lines above and below are part of the row.
         """
         margin_px = self._theme.margin_px
         row = strip.adjusted(margin_px, -BORDER_PX, -margin_px, BORDER_PX)
         for px in (self._theme.sans_px, self._theme.small_px):
             self._use_letters(px)
             width_px, height_px = self._line_size()
-            if width_px <= row.width() and height_px <= row.height():
+            room_px = row.width() - (0 if may_cover else words_px)
+            if width_px <= room_px and height_px <= row.height():
                 if width_px <= row.width() - words_px:
                     row.setLeft(row.right() + 1 - width_px)
                 elif height_px < strip.height():

@@ -61,6 +61,12 @@ class PlainKeys(QObject):
             new.installEventFilter(self)
 
 
+def leave_to_window(control: QWidget) -> None:
+    """Take the focus off a control that a click has done its work in: plain keys are shortcuts."""
+    if control.hasFocus():
+        control.window().setFocus(Qt.FocusReason.OtherFocusReason)
+
+
 def _is_own_key(widget: QObject, event: QKeyEvent) -> bool:
     is_for_button = isinstance(widget, QAbstractButton) and event.key() == Qt.Key.Key_Space
     return is_for_button or isinstance(widget, CONTROLS)

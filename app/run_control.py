@@ -10,7 +10,7 @@ from app.advice import run_ended
 from app.backend import Backend
 from app.branches import with_fault_from, with_token
 from app.draft import Draft
-from app.edit_history import EditHistory, edit_words
+from app.edit_history import EditHistory, OldRun, edit_words
 from app.notice import Notice
 from app.run_flow import RunFlow
 from app.situation import Situation
@@ -160,17 +160,17 @@ class RunControl(RunFlow):
 
     def show_run(self, words: str, draft: Draft) -> None:
         """Run what was chosen elsewhere, and look at its first wrong step; undo goes back."""
-        self._edits.add(words, self.draft, draft)
+        self._edits.add(words, self.draft, draft, self._n_again())
         self.draft_loaded.emit(draft)
         self.run(draft, None, "first wrong", None)
 
     def undo(self) -> None:
         """Take back the last edit of what is run."""
-        self._run_edited(self._edits.undo())
+        self._go_back_to(self._edits.undo(self._n_again()))
 
     def redo(self) -> None:
         """Do again what was taken back."""
-        self._run_edited(self._edits.redo())
+        self._go_back_to(self._edits.redo(self._n_again()))
 
     def load_faults(self, path: Path) -> None:
         """Run a file of a person's own, who was asked, and list its faults.
@@ -217,18 +217,19 @@ class RunControl(RunFlow):
     # What they share.
 
     def _edit(self, draft: Draft, n_records: int | None, goal: Goal, look_at: int | None) -> None:
-        self._edits.add(edit_words(self.draft, draft), self.draft, draft)
+        words = edit_words(self.draft, draft)
+        self._edits.add(words, self.draft, draft, self._n_again())
         self.run(draft, n_records, goal, look_at)
 
     def _edit_faults(self, draft: Draft) -> None:
         goal: Goal = "first wrong" if draft.faults else "newest"
         self._edit(draft, self._n_again(), goal, self._same_place())
 
-    def _run_edited(self, draft: Draft | None) -> None:
-        """Run a draft that is gone back to, and show it in the form."""
-        if draft is not None:
-            self.draft_loaded.emit(draft)
-            self.run(draft, self._n_again(), "newest", self._same_place())
+    def _go_back_to(self, old: OldRun | None) -> None:
+        """Make a run again that there was before, and show what decides it in the form."""
+        if old is not None:
+            self.draft_loaded.emit(old.draft)
+            self.run(old.draft, old.n_records, "newest", self._same_place())
 
     def _go(self, step: int) -> None:
         self.player.pause()
@@ -246,10 +247,9 @@ class RunControl(RunFlow):
     @Slot()
     def _tell_end(self) -> None:
         """Where the run is over and its last step is looked at, say why, and what to do."""
-        end = self.cursor.end
-        if self._wish is None and end is not None and self.cursor.is_at_newest:
-            limit, last = self._position_limit, self.cursor.records[-1]
-            ended = run_ended(end, last, self.draft, limit, self._take)
+        end = self._run_end
+        if end is not None and self.cursor.is_at_newest:
+            ended = run_ended(end, self.draft, self._take)
             silence = self._silence()
             told = ended if silence is None else replace(silence, second_offer=ended.offer)
             self.noticed.emit(told)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.advice import end_words, nothing_shows
+from app.advice import RunEnd, end_words, nothing_shows
 from app.backend import Backend
 from app.cursor import Cursor
 from app.draft import Draft
@@ -23,7 +23,7 @@ from app.runs import RunShelf
 from app.situation import Situation
 from app.wish import Goal, Wish
 from core.faults.known import BUILT_IN, KnownFaults
-from core.outcome import EndReason, Ok
+from core.outcome import Ok
 from core.record import StepRecord
 from core.tracefile import OpenedTrace
 
@@ -101,8 +101,7 @@ class RunFlow(QObject):
 
     def situation(self) -> Situation:
         """What is the case now."""
-        cursor = self.cursor
-        end = cursor.end if self._wish is None else None
+        cursor, end = self.cursor, self._run_end
         return Situation(
             is_ready=self._is_ready,
             is_broken=self._is_broken,
@@ -111,8 +110,8 @@ class RunFlow(QObject):
             is_playing=self.player.is_playing,
             n_records=cursor.n_records,
             step=cursor.selection.step,
-            end=end,
-            end_words=None if end is None else self._end_words(end),
+            end=None if end is None else end.reason,
+            end_words=None if end is None else end_words(end, self.draft),
             first_wrong=cursor.first_wrong,
             is_judged=cursor.n_verdicts == cursor.n_records,
         )
@@ -297,9 +296,14 @@ class RunFlow(QObject):
         run = self.cursor.run
         return None if run is None else run.model.config.position_limit
 
-    def _end_words(self, end: EndReason) -> str:
-        last = self.cursor.records[-1]
-        return end_words(end, last, self.draft, self._position_limit)
+    @property
+    def _run_end(self) -> RunEnd | None:
+        """How the run shown ended; None: it can go on, or another one is on its way."""
+        cursor, view = self.cursor, self.cursor.view()
+        if self._wish is not None or cursor.end is None or view is None:
+            return None
+        last = view.records[-1]
+        return RunEnd(cursor.end, last, view.verdicts.get(last.step), self._position_limit)
 
     def _tell_where_wrong(self, step: int) -> None:
         view = self.cursor.view()

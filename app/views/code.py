@@ -189,8 +189,9 @@ class CodeView(QWidget):
             return
         section = self._section = self._readout.section(self._seam)
         self._blank.hide()
-        self._head.show()
+        # Before the head: a dock keeps the width that tabs which hold nothing ask for.
         self._tabs.setVisible(self._tabs.count() > 0)
+        self._head.show()
         self._values.show()
         self._values.show_values(section.values, section.note)
         self._values.setAccessibleDescription(section.sentence)

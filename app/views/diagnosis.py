@@ -52,19 +52,25 @@ class DiagnosisStrip(QWidget):
         return BLANK if self._readout is None else self._readout.sentence
 
     @property
+    def says_wrong(self) -> bool:
+        """Whether it says what goes wrong: nothing is to be laid over that."""
+        return self._readout is not None and self._readout.state == "wrong"
+
+    @property
     def words_px(self) -> int:
-        """Up to where its words stand; all of it where a link stands at its end."""
+        """Up to where its words stand, and the link at their end."""
         readout, theme = self._readout, self.theme
         if readout is None:
             return theme.margin_px + 4 + QFontMetrics(theme.sans()).horizontalAdvance(BLANK)
-        if readout.target is not None and readout.step != readout.selection.step:
-            return self.width()
         signs = QFontMetrics(theme.sans(is_bold=True)).horizontalAdvance("✕") + 8
         widths = [
             QFontMetrics(theme.sans(is_bold=is_bold)).horizontalAdvance(words) + 6
             for words, is_bold, _ in _parts(readout)
         ]
-        return theme.margin_px + 4 + signs + sum(widths)
+        words_px = theme.margin_px + 4 + signs + sum(widths)
+        if _has_link(readout):
+            words_px += 10 + QFontMetrics(theme.sans()).horizontalAdvance(_GO) + 4
+        return min(words_px, self.width())
 
     def sizeHint(self) -> QSize:
         """One line."""
@@ -133,8 +139,7 @@ class DiagnosisStrip(QWidget):
         right = self.width() - theme.margin_px
         painter.setFont(theme.sans())
         link_px = painter.fontMetrics().horizontalAdvance(_GO) + 4.0
-        is_there = readout.step == readout.selection.step
-        has_link = readout.target is not None and not is_there
+        has_link = _has_link(readout)
         end = right - (link_px + 12 if has_link else 0)
         for words, is_bold, is_dim in _parts(readout):
             painter.setFont(theme.sans(is_bold=is_bold))
@@ -193,6 +198,11 @@ class DiagnosisStrip(QWidget):
     def _go(self) -> None:
         if self._readout is not None and self._readout.target is not None:
             self.selected.emit(self._readout.target)
+
+
+def _has_link(readout: FirstDifferenceReadout) -> bool:
+    """Whether there is something to go to, and it is elsewhere."""
+    return readout.target is not None and readout.step != readout.selection.step
 
 
 def _shown(readout: FirstDifferenceReadout | None) -> tuple[object, ...] | None:

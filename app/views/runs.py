@@ -4,6 +4,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QBrush
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
+from app.plain_keys import leave_to_window
 from app.theme import Theme, quiet_choice
 from core.readouts.runs import RunLine, RunsReadout
 from core.selection import Selection
@@ -75,6 +76,7 @@ class RunsView(QWidget):
         for column in (_STEPS, _WRONG):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         made.itemClicked.connect(self._want)
+        made.itemClicked.connect(self._leave)
         made.itemActivated.connect(self._want)
         return made
 
@@ -90,6 +92,10 @@ class RunsView(QWidget):
         if line.is_shown:
             item.setFont(_NAME, self._theme.sans(px=self._theme.small_px + 1, is_bold=True))
         return item
+
+    @Slot()
+    def _leave(self) -> None:
+        leave_to_window(self._list)
 
     @Slot(QTreeWidgetItem)
     def _want(self, item: QTreeWidgetItem) -> None:

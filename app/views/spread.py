@@ -30,7 +30,7 @@ from core.selection import Selection
 
 BLANK = "every stage of every step appears here: where a fault begins, and how far it reaches"
 _LEAST_ROW_PX, _GOOD_ROW_PX, _MOST_ROW_PX = 5, 13, 20
-_NAMES_FROM_PX, _NAMED_FROM_PX, _WORDS_FROM_PX, _CELLS_FROM_PX = 8, 10, 26, 8
+_NAMES_FROM_PX, _NAMED_FROM_PX, _WORDS_FROM_PX, _CELLS_FROM_PX = 10, 10, 26, 8
 _TOP_PX = 3
 _WORDS: dict[CellState, str] = {
     "nothing": "nothing to compare in this step",
@@ -106,15 +106,15 @@ class _SpreadCanvas(StepCanvas):
             self.draw_numbers(painter, self._top(len(readout.stages)))
 
     def _draw_names(self, painter: QPainter, readout: SpreadReadout) -> None:
-        """Every row where there is room; else where it begins, both ends, and what fits between."""
+        """Every row where there is room; else where it begins, the logits, and what fits."""
         row_px, last = self._row_px(), len(readout.stages) - 1
-        apart = max(1, math.ceil(_NAMES_FROM_PX / row_px))
+        apart = max(1, math.ceil(self.theme.px(_NAMES_FROM_PX) / row_px))
         first_wrong = () if readout.first_wrong is None else (readout.first_wrong[1],)
         width = self.ruler().gutter_px
         margin = self.theme.margin_px
-        painter.setFont(self.theme.sans(px=int(min(self.theme.small_px, row_px * apart + 1))))
+        painter.setFont(self.theme.sans(px=int(min(self.theme.small_px, row_px * apart - 1))))
         named: list[int] = []
-        for stage in (*first_wrong, last, *range(last)):
+        for stage in (*first_wrong, readout.stages.index("logits"), last, *range(last)):
             if any(abs(stage - other) < apart for other in named):
                 continue
             named.append(stage)

@@ -19,10 +19,10 @@ from core.readouts.tokens import TokenRow, TokensReadout
 from core.selection import Selection
 
 NAMES = ("this run", "right next", "clean run")
-NOTE = "illustration"
+NOTE, MORE = "illustration", "…"
 BLANK = "the text appears here, token by token"
 NO_FAULT, NO_CLEAN = "no fault is on: the same as this run", "not run yet"
-_HEADER_PX, _LEAST_ROW_PX, _MOST_ROW_PX = 18, 17, 23
+_HEADER_PX, _LEAST_ROW_PX, _MOST_ROW_PX, _MORE_PX = 18, 17, 23, 14
 _ROW_PX = (_LEAST_ROW_PX, _MOST_ROW_PX)
 _TURNS_A_COLUMN = 40
 _POINTED_ALPHA = 34
@@ -108,8 +108,12 @@ class _TokensCanvas(CellCanvas):
         return self._first_that_shows_the_end() if self._first is None else self._first
 
     def _shown(self) -> list[Place]:
-        """What is in sight."""
-        return self._columns.shown(self._first_shown(), self._gutter_px(), self.width())
+        """What is in sight, with room for a sign where more comes after it."""
+        first, left, right = self._first_shown(), self._gutter_px(), self.width()
+        shown = self._columns.shown(first, left, right)
+        if shown and shown[-1][0] < self._n_columns() - 1:
+            return self._columns.shown(first, left, right - self.theme.px(_MORE_PX))
+        return shown
 
     def _column_at(self, x: float) -> int | None:
         for column, left, width in self._shown():
@@ -126,16 +130,27 @@ class _TokensCanvas(CellCanvas):
             return
         shown = self._shown()
         self._draw_gutter(painter, shown)
-        end, rows, chosen = self._note_left(readout, shown), _rows(readout), readout.selection
+        rows, chosen = _rows(readout), readout.selection
         heights, scale = self._heights(), self.devicePixelRatioF()
         now = range(0) if readout.read_now is None else _closed(readout.read_now)
         for column, left, width in shown:
             run, right, clean = (row.at(column) for row in rows)
-            cells = (run, right, clean if left + width <= end else None)
+            cells = (run, right, clean)
             is_chosen = column == chosen.token_index
             look = TokenColumn(column, width, cells, is_now=column in now, is_chosen=is_chosen)
             self._pictures.draw(painter, left, look, heights, scale)
+        self._draw_more(painter, readout, shown)
         self._draw_third_row_note(painter, readout, shown)
+
+    def _draw_more(self, painter: QPainter, readout: TokensReadout, shown: list[Place]) -> None:
+        """A sign in each row that goes on beyond the right edge."""
+        theme, end = self.theme, shown[-1][0] + 1 if shown else 0
+        width = theme.px(_MORE_PX)
+        painter.setFont(theme.mono())
+        for number, row in enumerate(_rows(readout)):
+            if row.end > end:
+                place = QRectF(self.width() - width, self._top(number), width, self._row_px())
+                marks.label(painter, place, MORE, theme.dim)
 
     def _draw_gutter(self, painter: QPainter, shown: list[Place]) -> None:
         """The names of the rows, and how many columns are out of sight."""
@@ -152,7 +167,7 @@ class _TokensCanvas(CellCanvas):
     def _draw_third_row_note(
         self, painter: QPainter, readout: TokensReadout, shown: list[Place]
     ) -> None:
-        """What the third row is: an illustration, or nothing, without a fault."""
+        """What the third row is: an illustration, said where there is room, or nothing."""
         theme, top, height = self.theme, self._top(CLEAN), self._row_px()
         painter.setFont(theme.sans(px=theme.small_px))
         if not readout.clean.end:
@@ -161,15 +176,14 @@ class _TokensCanvas(CellCanvas):
             marks.label(painter, place, words, theme.dim, Qt.AlignmentFlag.AlignLeft)
             return
         left = self._note_left(readout, shown)
-        place = QRectF(left + 6, top, self.width() - left - 6, height)
-        marks.label(painter, place, NOTE, theme.dim, Qt.AlignmentFlag.AlignLeft)
+        place = QRectF(left, top, self.width() - left, height)
+        if QFontMetricsF(painter.font()).horizontalAdvance(NOTE) <= place.width():
+            marks.label(painter, place, NOTE, theme.dim, Qt.AlignmentFlag.AlignLeft)
 
     def _note_left(self, readout: TokensReadout, shown: list[Place]) -> float:
-        """Where the note of the third row begins: after its last token, or in the place of some."""
-        metrics = QFontMetricsF(self.theme.sans(px=self.theme.small_px))
+        """Where a note after the last token of the third row begins."""
         ends = [left + px for column, left, px in shown if column < readout.clean.end]
-        most = self.width() - metrics.horizontalAdvance(NOTE) - 12
-        return min(ends[-1] if ends else self._gutter_px(), most)
+        return (ends[-1] if ends else self._gutter_px()) + 6
 
     def draw_over(self, painter: QPainter) -> None:
         """The token that is pointed at, in all three rows."""
@@ -194,6 +208,8 @@ class _TokensCanvas(CellCanvas):
         cell = _rows(readout)[min(row, CLEAN)].at(column)
         selection = replace(readout.selection, token_index=column, slot=None, position_id=None)
         tip = f"token {column}" if cell is None else tip_of(cell, is_right=row == RIGHT)
+        if row >= CLEAN and cell is not None:
+            tip += f"\n{NAMES[CLEAN]}: {NOTE}"
         return Hit(tip, selection)
 
     def grid(self) -> tuple[int, int]:
@@ -227,7 +243,7 @@ class _TokensCanvas(CellCanvas):
         return TableData(
             "Tokens",
             tuple(f"token {column}" for column in range(readout.n_columns)),
-            NAMES,
+            (*NAMES[:CLEAN], f"{NAMES[CLEAN]} ({NOTE})"),
             lambda row, column: told(rows[row].at(column)),
         )
 

@@ -15,8 +15,8 @@ from core.readouts.slot_states import LayerRow
 
 LEAST_ROW_PX, GOOD_ROW_PX, MOST_ROW_PX = 5, 14, 26
 GAP_PX = 2
-_MOST_LINE_PX, _LINE_GAP_PX = 5, 1
-"""Four pixels of a layer, and one that sets it off the next."""
+_MOST_LINE_PX, _APART_PX, _LINE_GAP_PX = 5, 2, 1
+"""One to four pixels of a layer, and one that sets it off the next, where rows leave it room."""
 _NAME_FROM_PX = 9
 
 
@@ -42,7 +42,9 @@ class RowPlaces:
         n_lines = sum(len(row.layers) for row in rows if row.is_off.any())
         free = free_px - sum(GAP_PX + 1 for row in rows if row.is_off.any())
         good = len(rows) * (theme.px(GOOD_ROW_PX) + GAP_PX)
-        line_px = int(min(_MOST_LINE_PX, max(1, (free - good) // n_lines))) if n_lines else 0
+        low = len(rows) * (LEAST_ROW_PX + GAP_PX)
+        least = _APART_PX if free - low >= n_lines * _APART_PX else 1
+        line_px = int(min(_MOST_LINE_PX, max(least, (free - good) // n_lines))) if n_lines else 0
         each = max(LEAST_ROW_PX, (free - n_lines * line_px) // len(rows) - GAP_PX)
         return cls(rows, top, float(min(each, theme.px(MOST_ROW_PX))), line_px)
 
@@ -81,7 +83,7 @@ class RowPlaces:
         most = int(place.width() * painter.device().devicePixelRatioF())
         codes = code_image.pooled(row.is_off[:, slots].astype(np.uint8), len(row.layers), most)
         painter.drawImage(place, code_image.image(codes, colours))
-        if self.line_px == _MOST_LINE_PX:
+        if self.line_px >= _APART_PX:
             for layer in range(1, len(row.layers) + 1):
                 y = top + layer * self.line_px - _LINE_GAP_PX
                 gap = QRectF(place.left(), y, place.width(), _LINE_GAP_PX)

@@ -113,7 +113,8 @@ class TokenPictures:
         if cell.state == "read":
             painter.fillRect(box, theme.raised if row == CLEAN else self._fed)
         is_quiet = row == CLEAN or (row == RIGHT and look.is_forced)
-        colour = theme.alarm if cell.is_wrong else theme.dim if is_quiet else theme.text
+        is_alarm = cell.is_wrong or cell.missed is not None
+        colour = theme.alarm if is_alarm else theme.dim if is_quiet else theme.text
         if cell.state == "pending":
             marks.hatch(painter, box, theme.dead)
             return
@@ -127,7 +128,7 @@ class TokenPictures:
             marks.outline(painter, box, theme.frame if is_quiet else theme.text)
         else:
             self._draw_kind(painter, box, cell, theme.dim if row == CLEAN else theme.new)
-        if cell.is_wrong:
+        if is_alarm:
             marks.outline(painter, box, theme.alarm)
         if look.is_chosen:
             marks.chosen(painter, box.adjusted(1, 0, -1, 0), theme)

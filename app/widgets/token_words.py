@@ -13,7 +13,7 @@ def told(cell: TokenCell | None) -> str:
     if cell is None:
         return ""
     source = _asked(cell) if _asked(cell) else "" if cell.state == "read" else cell.state
-    wrong = "wrong" if cell.is_wrong else ""
+    wrong = "wrong" if cell.is_wrong else _missed(cell)
     notes = ", ".join(note for note in (source, wrong) if note)
     return f"‘{cell.text}’" + (f" ({notes})" if notes else "")
 
@@ -34,6 +34,7 @@ def tip_of(cell: TokenCell, *, is_right: bool) -> str:
     lines = [f"‘{cell.text}’ · id {cell.token_id}", f"token {cell.token_index}", how, source]
     if cell.is_wrong:
         lines.append("not the right token")
+    lines.append(_missed(cell))
     return "\n".join(line for line in lines if line)
 
 
@@ -42,3 +43,8 @@ def _asked(cell: TokenCell) -> str:
     if cell.rank is not None:
         return f"number {cell.rank + 1} of the best, for beam {cell.rank + 1}"
     return "forced" if cell.is_forced else ""
+
+
+def _missed(cell: TokenCell) -> str:
+    """What the engine would have chosen in the place of a right token; empty: nothing else."""
+    return "" if cell.missed is None else f"the engine would say ‘{cell.missed}’"

@@ -96,6 +96,7 @@ class Speaker:
     ) -> None:
         self._readable = readable
         self._is_pending = view.selection.step not in view.verdicts
+        self._subject = _subject(computed_tokens(view.records[view.selection.step]), query)
         self._mask, self._row_token = told.plan.mask[query], told.row_token
         self._noun = "position" if _are_positions(view, told) else "token"
         self._shares = _Shares(view, told, query)
@@ -131,12 +132,12 @@ class Speaker:
         is_seen, is_right = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
         is_seen[found[found != ABSENT]] = True
         if right is None:
-            yield f"sees {self._named(is_seen)}"
+            yield f"{self._subject}sees {self._named(is_seen)}"
             yield "not judged yet" if self._is_pending else "not judged"
             return
         is_right[list(right)] = True
         seen, blind, leaks = is_seen & is_right, is_right & ~is_seen, is_seen & ~is_right
-        yield f"sees {int(seen.sum())} of {len(right)}: {self._named(seen)}"
+        yield f"{self._subject}sees {int(seen.sum())} of {len(right)}: {self._named(seen)}"
         if blind.any():
             yield f"blind to {places(blind)}"
         if leaks.any():
@@ -193,6 +194,13 @@ def _are_positions(view: RunView, told: LayerRecord) -> bool:
         and np.array_equal(plan.view_position_ids[is_there], plan.view_token_index[is_there])
         and plan.position_ids.tolist() == list(computed)
     )
+
+
+def _subject(computed: Sequence[int], query: int) -> str:
+    """Which token sees, where the step computes several; padding is none."""
+    if len(computed) == 1:
+        return ""
+    return f"token {computed[query]} " if computed[query] >= 0 else "padding "
 
 
 def _other_words(tokens: Sequence[int]) -> list[str]:

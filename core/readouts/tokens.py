@@ -36,6 +36,7 @@ class TokenCell:
         is_wrong: whether the engine's choice is not the right one, and the logits are wrong.
         rank: place among the best tokens, from 0, by which a beam took it; None: it was not taken
             by its place.
+        missed: in the row of right tokens, the engine's own wrong choice where one was forced.
     """
 
     token_index: int
@@ -47,6 +48,7 @@ class TokenCell:
     step: int
     is_wrong: bool
     rank: int | None = None
+    missed: str | None = None
 
 
 class TokenRow:
@@ -149,18 +151,20 @@ class _Choices:
 
     def is_wrong(self, column: int) -> bool:
         step = self.step_of(column)
-        return step is not None and _is_wrong_choice(self._view, step)
+        if step is None or self._view.records[step].is_forced:
+            return False
+        return _wrong_choice(self._view, step) is not None
 
     def right(self, column: int) -> TokenCell | None:
         step = self.step_of(column)
         if step is None:
             return None
         verdict = self._view.verdicts.get(step)
-        if verdict is not None and verdict.logits is None:
+        logits = None if verdict is None else verdict.logits
+        if verdict is not None and logits is None:
             return None
-        token_id = (
-            None if verdict is None or verdict.logits is None else (verdict.logits.reference_token)
-        )
+        token_id = None if logits is None else logits.reference_token
+        own = _wrong_choice(self._view, step) if self._view.records[step].is_forced else None
         return TokenCell(
             token_index=column,
             token_id=token_id,
@@ -170,6 +174,7 @@ class _Choices:
             is_forced=False,
             step=step,
             is_wrong=False,
+            missed=None if own is None else self._view.token_text(own),
         )
 
 
@@ -209,9 +214,7 @@ def _row(
         token, before = text.get(column), text.get(column - 1)
         if token is None:
             return None
-        rank = None
-        if token.is_forced and before is not None:
-            rank = _rank(view, records[before.step])
+        rank = _rank(view, records[before.step]) if before is not None and token.is_forced else None
         return TokenCell(
             token_index=column,
             token_id=token.token_id,
@@ -233,9 +236,8 @@ def _coming(
     """The tokens that a step refused, or the one that comes after it."""
     is_refused = not isinstance(record.outcome, Ok)
     following = () if record.next_token is None else (record.next_token,)
-    is_prompt = record.phase != "decode"
-    if not is_refused:
-        is_prompt = _is_inside_prompt(view, record.step, next_index)
+    is_inside = _is_inside_prompt(view, record.step, next_index)
+    is_prompt = record.phase != "decode" if is_refused else is_inside
     rank = None if is_refused or is_prompt else _rank(view, record)
     for i, token_id in enumerate(record.token_ids if is_refused else following):
         yield TokenCell(
@@ -259,23 +261,26 @@ def _rank(view: RunView, record: StepRecord) -> int | None:
     return record.request if is_first and is_beam and not is_forced else None
 
 
-def _is_wrong_choice(view: RunView, step: int) -> bool:
-    """Whether wrong logits led to another token than the reference's."""
+def _wrong_choice(view: RunView, step: int) -> int | None:
+    """The engine's own choice where wrong logits led to another token than the reference's."""
     verdict, record = view.verdicts.get(step), view.records[step]
     if verdict is None or verdict.logits is None or record.logits is None:
-        return False
+        return None
     is_off = verdict.logits.standing == "wrong"
     own = record.predicted if view.spec.temperature == 0 else int(record.logits.argmax())
-    return is_off and own != verdict.logits.reference_token and not record.is_forced
+    return own if is_off and own != verdict.logits.reference_token else None
 
 
 def _sentence(view: RunView, record: StepRecord, run: TokenRow, right: TokenRow) -> str:
     parts = [_doing(view, record)]
     following = run.at(view.history.text(record.step).end)
     if following is not None and following.state == "next":
-        is_own = record.is_computed and not record.is_forced
-        parts.append(f"{'predicts' if is_own else 'next is'} ‘{following.text}’")
         best = right.at(following.token_index)
+        if best is not None and best.missed is not None:
+            parts.append(f"would say ‘{best.missed}’, right is ‘{best.text}’")
+        verb = "predicts" if record.is_computed and not record.is_forced else "next is"
+        forced = ", forced" if following.is_forced else ""
+        parts.append(f"{verb} ‘{following.text}’{forced}")
         if following.is_wrong and best is not None:
             parts.append(f"right would be ‘{best.text}’")
     return "; ".join(parts)

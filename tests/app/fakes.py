@@ -57,6 +57,7 @@ def verdict(step: int, *, is_wrong: bool = False) -> SimpleNamespace:
         mechanism="right",
         logits=None,
         first_difference=None,
+        expected=SimpleNamespace(outcome=None),
     )
 
 

@@ -1,15 +1,24 @@
 """Everything can be reached, done and read without a mouse."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QApplication, QListWidget, QPushButton, QTextEdit, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QListWidget,
+    QPushButton,
+    QTextEdit,
+    QTreeWidget,
+    QWidget,
+)
 
 from app.docks.dock import Dock
 from app.widgets.canvas import Canvas
 from tests.app.desk import Desk
 
 MOST_TABS = 80
+BOX_PX = 9
+"""From the left edge of a row to within its box."""
 
 
 def spoken(widget: QWidget, part: QAccessible.Text = QAccessible.Text.Name) -> str:
@@ -71,6 +80,61 @@ def test_a_fault_is_ticked_its_verdict_read_a_step_made_and_an_answer_opened(sit
     press(desk, Qt.Key.Key_Return)
     assert spoken(answer, QAccessible.Text.Description) == "open"
     desk.qtbot.waitUntil(lambda: n_texts(lesson) == n_before + 1)
+
+
+def press_box(desk: Desk, fault_id: str, inside: QListWidget) -> None:
+    """Click the box of a fault in one of the lists, and wait for what follows."""
+    rows = [inside.item(row) for row in range(inside.count())]
+    item = next(row for row in rows if row.toolTip().startswith(f"{fault_id}\n"))
+    inside.scrollToItem(item)
+    row = inside.visualItemRect(item)
+    at = QPoint(row.left() + BOX_PX, row.center().y())
+    viewport = inside.viewport()
+    desk.do(lambda: desk.qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at))
+
+
+def test_after_a_click_on_a_box_the_keys_step_again(sit_down, start_run):
+    desk = sit_down(start_run)
+    press_box(desk, "mask-top-left", desk.faults_list)
+    assert desk.step == 1
+    desk.do(lambda: press(desk, Qt.Key.Key_Right))
+    assert desk.step == 2
+    desk.do(lambda: press(desk, Qt.Key.Key_Left))
+    desk.do(lambda: press(desk, Qt.Key.Key_Space))
+    desk.control.player.pause()
+    assert desk.window.faults.ids == ("mask-top-left",)
+    assert desk.step > 1
+
+    lists = desk.window.faults.findChildren(QListWidget)
+    on = next(each for each in lists if spoken(each) == "Faults that are on")
+    press_box(desk, "mask-top-left", on)
+    assert desk.window.faults.ids == ()
+    assert QApplication.focusWidget() is desk.window
+
+
+def test_a_tick_by_key_and_a_click_on_a_name_leave_the_keys_to_the_list(sit_down, start_run):
+    desk = sit_down(start_run)
+    listed = desk.faults_list
+    listed.setFocus()
+    desk.do(lambda: press(desk, Qt.Key.Key_Space))
+    assert listed.hasFocus()
+    row = listed.visualItemRect(desk.row_of("pos-restart"))
+    desk.qtbot.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, pos=row.center())
+    assert listed.hasFocus()
+
+
+def test_after_a_click_on_a_run_the_keys_step_again(sit_down, start_run):
+    desk = sit_down(start_run)
+    desk.tick("mask-top-left")
+    runs = desk.window.dock("runs")
+    runs.raise_()
+    listed = desk.the(QTreeWidget, runs)
+    desk.qtbot.waitUntil(lambda: listed.topLevelItemCount() == 2)
+    at = listed.visualItemRect(listed.topLevelItem(0)).center()
+    viewport = listed.viewport()
+    desk.do(lambda: desk.qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at))
+    desk.do(lambda: press(desk, Qt.Key.Key_Home))
+    assert desk.step == 0
 
 
 def is_an_answer(widget: QWidget | None) -> bool:

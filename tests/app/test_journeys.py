@@ -10,7 +10,7 @@ from app.draft import Draft
 from core.faults.catalog import COMBINATIONS, FAULTS
 from core.faults.fault import Fault
 from core.faults.scenarios import FILLING
-from tests.app.desk import ENDLESS, PATIENCE_MS
+from tests.app.desk import ENDLESS, PATIENCE_MS, Desk
 
 
 def test_step_ten_times_and_ten_times_back(shared_desk):
@@ -131,3 +131,43 @@ def test_the_mask_comes_forward_where_it_is_wrong_first(sit_down, start_run, qtb
     qtbot.waitUntil(lambda: mask.is_behind)
     desk.do(lambda: desk.control.try_fault("mask-top-left"))
     qtbot.waitUntil(lambda: not mask.is_behind)
+
+
+@pytest.mark.parametrize("layout", ["debug", "teach"])
+def test_the_mask_that_is_wrong_is_in_front_in_a_small_window(sit_down, start_run, qtbot, layout):
+    desk = sit_down(start_run, size=(1024, 640))
+    desk.window.layouts.choose(layout)
+    desk.window.dock("faults").raise_()
+    mask = desk.window.dock("mask")
+    qtbot.waitUntil(lambda: mask.is_behind)
+    desk.tick("mask-top-left")
+    qtbot.waitUntil(lambda: not mask.is_behind)
+
+
+def make_smaller(desk: Desk) -> None:
+    desk.window.resize(1024, 640)
+
+
+def make_text_larger(desk: Desk) -> None:
+    make_smaller(desk)
+    for _ in range(3):
+        desk.window.looks.larger_text()
+
+
+def teach_in_a_smaller_window(desk: Desk) -> None:
+    make_smaller(desk)
+    desk.window.layouts.choose("teach")
+
+
+@pytest.mark.parametrize("change", [make_smaller, make_text_larger, teach_in_a_smaller_window])
+def test_the_mask_that_is_wrong_stays_in_sight_when_it_loses_its_own_place(
+    sit_down, start_run, qtbot, change
+):
+    desk = sit_down(start_run)
+    desk.tick("mask-top-left")
+    mask, attention = desk.window.dock("mask"), desk.window.dock("attention")
+    assert not mask.is_behind
+    assert not attention.is_behind
+    change(desk)
+    qtbot.waitUntil(lambda: attention.is_behind)
+    assert not mask.is_behind

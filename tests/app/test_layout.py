@@ -5,16 +5,21 @@ from dataclasses import dataclass, replace
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtWidgets import QApplication
 
 from app.docks.registry import DOCKS
 from app.draft import Draft
-from app.layout import SETUP_PX, TEACH, Plan, of_layout, plan
+from app.layout import SETUP_PX, TEACH, TITLE_PX, Plan, of_layout, plan
 from app.main_window import MainWindow
 from app.preferences import Preferences
 from app.run_control import RunControl
 from app.theme import LIGHT, apply_theme
+from app.views.code import CodeView
+from app.widgets.code_text import CodeText
+from core.readouts.code import code_readout
 from core.spec import Decode, Rollback
 from tests.app.fakes import FakeBackend, dock_spec
+from tests.core.readouts.runs import PLAIN, view_of, with_fault
 
 SIZES = [(1024, 640), (1280, 800), (1366, 768), (1920, 1080)]
 
@@ -85,6 +90,14 @@ def test_the_height_is_shared_so_that_attention_has_what_it_likes_first():
     assert low.heights["cache"] < high.heights["cache"] == 146
     spare = 768 - sum(low.heights[i] for i in ("tokens", "cache", "mask", "diagnosis", "timeline"))
     assert spare >= 172
+
+
+def test_a_stack_is_as_high_as_the_panel_behind_would_be_where_that_much_is_spare():
+    panels = [replace(p, height_px=180) if p.id == "spread" else p for p in EVERY]
+    high, low = made("debug", (1440, 900), panels), made("debug", (1280, 720), panels)
+    assert "spread" in high.tabs["timeline"]
+    assert high.heights["timeline"] == 180 - TITLE_PX
+    assert low.heights["timeline"] <= 116 - TITLE_PX
 
 
 def test_in_teach_a_panel_that_was_opened_besides_stands_behind_the_lesson():
@@ -202,6 +215,17 @@ def test_reset_gives_each_panel_the_place_of_the_first_start(size, change, open_
         assert not any(dock.isHidden() for dock in window.docks)
 
 
+@pytest.mark.parametrize("fault", ["mask-top-left", "store-row-zero"])
+def test_where_every_panel_has_a_place_code_is_not_scrolled(fault, open_window, qtbot):
+    window = open_window(1920, 1080)
+    qtbot.waitUntil(lambda: is_at_rest(window))
+    code = window.dock("code").findChild(CodeView)
+    code.show_readout(code_readout(view_of(with_fault(PLAIN, fault), 1)))
+    (pane,) = (text for text in code.findChildren(CodeText) if text.isVisible())
+    assert pane.toPlainText().startswith("runs:")
+    assert pane.firstVisibleBlock().blockNumber() == pane.verticalScrollBar().maximum() == 0
+
+
 @pytest.mark.parametrize("name", ["debug", "teach"])
 @pytest.mark.parametrize("percent", [80, 100, 150])
 @pytest.mark.parametrize("size", SIZES)
@@ -283,6 +307,22 @@ def test_a_panel_brought_forward_stays_in_front_in_another_size(open_window, qtb
         qtbot.waitUntil(lambda: not window.dock("lesson").is_behind)
         bring_to(window, [size], qtbot)
     qtbot.waitUntil(lambda: not window.dock("lesson").is_behind)
+
+
+def test_letters_of_another_size_leave_the_panel_in_front_there(open_window, qtbot):
+    window = open_window(1280, 800)
+    timeline, runs = window.dock("timeline"), window.dock("runs")
+    drag_the_line_below(window, "tokens", 20, qtbot)
+    runs.raise_()
+    qtbot.waitUntil(lambda: timeline.is_behind)
+    QApplication.processEvents()  # how the panels stand is noted once all have told that they moved
+    window.actions_by_id.actions["text-larger"].trigger()
+    qtbot.waitUntil(lambda: is_at_rest(window) and timeline.is_behind)
+    timeline.raise_()
+    qtbot.waitUntil(lambda: runs.is_behind)
+    window.actions_by_id.actions["text-usual"].trigger()
+    qtbot.waitUntil(lambda: is_at_rest(window) and not window.dock("setup").is_behind)
+    assert (timeline.is_behind, runs.is_behind) == (False, True)
 
 
 def drag_the_line_below(window: MainWindow, dock_id: str, by_px: int, qtbot) -> None:

@@ -1,12 +1,13 @@
 """Commands by their words, all keys on a sheet, going to a step, files and pictures."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMenu
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QLineEdit, QMenu
 
 from app.command_palette import CommandPalette
 from app.draft import Draft
@@ -77,6 +78,36 @@ def test_a_command_is_found_by_its_words_and_done_by_enter(desk, qtbot):
     qtbot.keyClicks(search, "step back")
     desk.do(lambda: qtbot.keyClick(search, Qt.Key.Key_Return))
     assert desk.step == 3
+
+
+@pytest.mark.parametrize("words", ["dark", "theme dark", "DARK"])
+def test_a_name_goes_before_what_another_command_says_of_itself(desk, qtbot, words):
+    palette = palette_of(desk)
+    search = palette.findChild(QLineEdit)
+    qtbot.keyClicks(search, words)
+    assert palette.shown[0] == "Theme: Dark"
+    qtbot.keyClick(search, Qt.Key.Key_Return)
+    assert desk.window.looks.theme.name == "dark"
+
+
+def test_whole_words_of_a_name_go_before_parts(desk, qtbot):
+    palette = palette_of(desk)
+    qtbot.keyClicks(palette.findChild(QLineEdit), "to")
+    is_whole = ["to" in re.findall(r"\w+", line.casefold()) for line in palette.shown]
+    assert is_whole[0]
+    assert not is_whole[-1]
+
+
+def test_a_search_that_finds_nothing_says_so_until_it_finds_something(desk, qtbot):
+    palette = palette_of(desk)
+    search, said = palette.findChild(QLineEdit), palette.findChild(QLabel)
+    n_commands = len(palette.shown)
+    assert not said.isVisible()
+    qtbot.keyClicks(search, "zebra")
+    assert (palette.shown, said.isVisible(), said.text()) == ((), True, "no command of that name")
+    qtbot.keyClick(search, Qt.Key.Key_Return)
+    search.clear()
+    assert (len(palette.shown), said.isVisible()) == (n_commands, False)
 
 
 def test_arrows_move_in_the_palette(desk, qtbot):

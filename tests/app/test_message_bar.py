@@ -75,7 +75,7 @@ def test_a_long_line_wraps_and_keeps_its_corner(bar):
 def test_a_short_line_takes_the_place_beside_the_words_of_the_strip(bar):
     bar.show_notice(Notice("short"))
     strip = QRect(0, 400, 800, 26)
-    assert bar.place_in_row(strip, 200)
+    assert bar.place_in_row(strip, 200, may_cover=False)
     assert bar.geometry().left() >= 200
     assert strip.adjusted(0, -6, 0, 6).contains(bar.geometry())
 
@@ -83,14 +83,28 @@ def test_a_short_line_takes_the_place_beside_the_words_of_the_strip(bar):
 def test_where_the_words_are_long_the_line_covers_the_whole_strip(bar):
     bar.show_notice(Notice("a line of some length, longer than what the words leave"))
     strip = QRect(0, 400, 800, 26)
-    assert bar.place_in_row(strip, 700)
+    assert bar.place_in_row(strip, 700, may_cover=True)
     assert bar.geometry().left() < 10
     assert bar.height() >= strip.height()
 
 
+def test_words_that_may_not_be_covered_have_the_row_for_themselves(bar):
+    bar.show_notice(Notice("a line of some length, longer than what the words leave"))
+    assert not bar.place_in_row(QRect(0, 400, 800, 26), 700, may_cover=False)
+
+
+def test_a_message_of_many_lines_becomes_wider_to_stay_below_what_it_may_not_cover(bar):
+    bar.show_notice(Notice("a long line " * 20))
+    bar.place(790, 590)
+    narrow = bar.geometry()
+    bar.place(790, 590, narrow.top() + 1)
+    assert bar.width() > narrow.width()
+    assert bar.y() > narrow.top()
+
+
 def test_a_line_that_is_too_long_for_the_strip_has_no_place_there(bar):
     bar.show_notice(Notice("a long line " * 20))
-    assert not bar.place_in_row(QRect(0, 400, 800, 26), 0)
+    assert not bar.place_in_row(QRect(0, 400, 800, 26), 0, may_cover=True)
 
 
 def test_the_keys_go_back_to_the_window_once_an_offer_is_taken(qtbot, window):

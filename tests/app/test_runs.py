@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
 
-from app.advice import run_ended
+from app.advice import RunEnd, run_ended
 from app.draft import Draft
 from app.held_run import HeldRun
 from app.messages import Started
@@ -16,7 +16,7 @@ from app.notice import Notice
 from app.run_control import RunControl
 from app.runs import MOST_BYTES, MOST_RUNS, RunShelf
 from core.engine.types import Ledger
-from core.outcome import EndReason, PositionLimit, Refused
+from core.outcome import OK, EndReason, PositionLimit, Refused
 from core.readouts.run_history import RunHistory
 from core.record import StepRecord
 from core.selection import Selection
@@ -333,6 +333,18 @@ def test_a_person_s_own_prompt_comes_back_after_a_scenario_was_loaded(desk):
     assert desk.control.draft == desk.drafts[-1] == own
 
 
+def test_a_run_that_is_gone_back_to_has_as_many_steps_as_it_had(desk):
+    desk.do(desk.control.jump_on)
+    n_before = desk.control.cursor.n_records
+    desk.do(lambda: desk.control.show_fault("evict-off-by-one"))
+    n_after = desk.control.cursor.n_records
+    assert n_after != n_before
+    desk.do(desk.control.undo)
+    assert desk.control.cursor.n_records == n_before
+    desk.do(desk.control.redo)
+    assert desk.control.cursor.n_records == n_after
+
+
 def test_a_tick_is_taken_back(desk):
     desk.do(lambda: desk.control.set_faults(("pos-restart",)))
     desk.do(desk.control.undo)
@@ -418,7 +430,7 @@ def test_ways_on_from_an_end_are_such_that_the_step_goes_through(last, limit, wo
     end: EndReason = "refused" if isinstance(last.outcome, Refused) else "position_limit"
     draft = Draft("learned", "ab", capacity=12)
     taken: list[Draft] = []
-    notice = run_ended(end, last, draft, limit, taken.append)
+    notice = run_ended(RunEnd(end, last, None, limit), draft, taken.append)
     assert notice.text.split(". ")[1] == words
     offers = [offer for offer in (notice.offer, notice.second_offer) if offer is not None]
     assert [offer.label.split()[-1] for offer in offers] == labels
@@ -426,6 +438,37 @@ def test_ways_on_from_an_end_are_such_that_the_step_goes_through(last, limit, wo
         offer.take()
     changed = [str(d.capacity if d.capacity != 12 else d.policy) for d in taken]
     assert changed == [label if label != "tiny-rope" else "refuse" for label in labels]
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        (full(1, 0, 12), "cache full, needs 1, 0 free of 12"),
+        (replace(full(30, 4, 12), step=7), "cache too small, needs 30, 4 free of 12"),
+        (full(83, 12, 12), "the prompt of 83 tokens does not fit 12 slots"),
+    ],
+    ids=["full", "some room", "empty"],
+)
+def test_a_cache_is_called_full_only_where_nothing_is_free(last, words):
+    notice = run_ended(RunEnd("refused", last, None, 256), Draft("learned", "ab"), lambda _: None)
+    assert notice.text == f"Run ended: {words}. Raise the capacity or choose window"
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        (full(1, 1, 12), "refused though 1 of 12 is free"),
+        (full(2, 4, 12), "refused though 4 of 12 are free"),
+        (full(2, 0, 12), "refused though there is room, needs 2, 0 free of 12"),
+        (record(6, PositionLimit(256)), "refused though its positions are below the model's 256"),
+    ],
+    ids=["one", "more", "wrong numbers", "positions"],
+)
+def test_a_step_that_should_have_been_carried_out_leads_to_the_diagnosis_alone(last, words):
+    judged = SimpleNamespace(expected=SimpleNamespace(outcome=OK))
+    notice = run_ended(RunEnd("refused", last, judged, 256), DRAFT, lambda _: None)
+    assert notice.text == f"Run ended: {words}: see the diagnosis"
+    assert (notice.offer, notice.second_offer) == (None, None)
 
 
 @pytest.mark.parametrize("act", ["set_up", "restart", "undo"])

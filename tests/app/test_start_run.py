@@ -4,10 +4,11 @@ Everything is read where it stands, without pointing at it.
 """
 
 import pytest
-from PySide6.QtCore import QPoint, QRect
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import QLabel, QListWidget
 
 from app.advice import hint
+from app.notice import Notice
 from app.widgets.value_list import ValueList
 from core.readouts.attention import attention_readout
 from tests.app.desk import Desk
@@ -80,6 +81,56 @@ def test_the_hint_covers_no_sentence(sit_down, start_run):
     assert bar.isVisible()
     assert label.isVisible()
     assert not bar.geometry().intersects(said)
+
+
+def the_end_of_a_run_that_is_refused_too_early(desk: Desk) -> QRect:
+    """Tells it in a window that is not large; returns the place of the diagnosis."""
+    desk.window.resize(1280, 800)
+    desk.tick("cap-early")
+    desk.control.forward()
+    desk.do(desk.control.situation_changed.emit)
+    assert desk.content("diagnosis").sentence.startswith("the last slot cannot be used")
+    return desk.window.dock("diagnosis").geometry()
+
+
+def test_a_refusal_that_is_itself_wrong_is_told_beside_its_diagnosis(sit_down, start_run):
+    desk = sit_down(start_run)
+    diagnosis = the_end_of_a_run_that_is_refused_too_early(desk)
+    bar = desk.window.message_bar
+    assert bar.text == "Run ended: refused though 1 of 12 is free: see the diagnosis"
+    assert desk.offers() == {}
+    assert not bar.geometry().intersects(diagnosis)
+    assert bar.geometry().bottom() <= desk.window.dock("timeline").geometry().top()
+
+
+@pytest.mark.parametrize("n_words", [5, 40, 120], ids=["short", "long", "very long"])
+def test_no_message_covers_a_diagnosis(sit_down, start_run, n_words):
+    desk = sit_down(start_run)
+    diagnosis = the_end_of_a_run_that_is_refused_too_early(desk)
+    desk.window.show_notice(Notice("damaged " * n_words))
+    assert not desk.window.message_bar.geometry().intersects(diagnosis)
+
+
+def test_the_hint_goes_along_with_the_strip(sit_down, start_run, qtbot):
+    desk = sit_down(start_run)
+    desk.window.show_notice(hint(desk.control.try_fault))
+    bar, strip, timeline = (
+        desk.window.message_bar,
+        desk.window.dock("diagnosis"),
+        desk.window.dock("timeline"),
+    )
+    top, lower = strip.y(), strip.y() - bar.y()
+    desk.window.resizeDocks([timeline], [timeline.height() + 30], Qt.Orientation.Vertical)
+    qtbot.waitUntil(lambda: strip.y() != top)
+    assert strip.y() - bar.y() == lower
+
+
+def test_what_show_it_took_away_is_brought_back_whole(sit_down, start_run):
+    desk = sit_down(start_run)
+    before = [record.digest() for record in desk.control.cursor.records]
+    desk.do(lambda: desk.control.show_fault("evict-off-by-one"))
+    desk.act("undo")
+    assert [record.digest() for record in desk.control.cursor.records] == before
 
 
 def test_it_opens_at_the_answer_with_nothing_wrong(sit_down, start_run):

@@ -113,6 +113,21 @@ def test_every_size_is_drawn_in_both_themes(desk_at):
             assert other.live.rgb() not in drawn
 
 
+def test_no_panel_leaves_the_window_when_the_theme_changes(desk_at):
+    desk = desk_at((1440, 900))
+    code = desk.window.dock("code")
+    bring_to_front(desk, code)
+    before = code.x(), code.width()
+    for theme in ("dark", "light"):
+        desk.window.actions_by_id.actions[f"theme-{theme}"].trigger()
+        desk.do(desk.control.situation_changed.emit)
+        desk.qtbot.waitUntil(lambda: is_at_rest(desk))
+        code.raise_()
+        desk.qtbot.waitUntil(lambda: not code.is_behind)
+        assert (code.x(), code.width()) == before
+        assert desk.window.rect().contains(code.geometry())
+
+
 def test_a_window_made_smaller_in_teach_gives_each_panel_the_height_it_needs(desk_at):
     desk = desk_at((1440, 900))
     desk.window.layouts.choose("teach")

@@ -6,17 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QImage
-from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtWidgets import QLabel, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.docks.registry import DOCKS
+from app.layout import TITLE_PX
 from app.theme import DARK, LIGHT, Theme
 from app.views.diagnosis import DiagnosisStrip
 from app.views.next_token import NextTokenView
 from app.views.spread import SpreadView
 from app.views.timeline import TimelineView
-from app.views.tokens import TokensView
+from app.views.tokens import MORE, NOTE, TokensView
+from app.widgets import marks
 from app.widgets.canvas import Canvas
 from app.widgets.cell_canvas import CellCanvas
 from app.widgets.decades import amount, code, contrast, heat
@@ -110,6 +113,22 @@ def picture(widget: QWidget) -> QImage:
 def colours(image: QImage) -> set[int]:
     kept = image.convertToFormat(QImage.Format.Format_RGB32)  # alive as long as its pixels are
     return set(np.unique(np.frombuffer(kept.constBits(), np.uint32)).tolist())
+
+
+def labels_drawn(monkeypatch: pytest.MonkeyPatch, widget: QWidget) -> list[str]:
+    """The words that a canvas draws when it is drawn anew."""
+    drawn: list[str] = []
+    label = marks.label
+
+    def kept(painter: QPainter, place: QRectF, text: str, *rest: Any) -> None:
+        drawn.append(text)
+        label(painter, place, text, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(marks, "label", kept)
+        canvas_of(widget).refresh()
+        picture(widget)
+    return drawn
 
 
 def has_alarm(image: QImage, theme: Theme) -> bool:
@@ -405,18 +424,25 @@ def test_the_first_wrong_cell_is_filled_whatever_frame_is_around_it(
         assert found.name() == heat(theme, cell).name()
 
 
-def test_every_stage_of_the_spread_is_named_at_the_height_that_it_has_at_first(
-    shown: MakeView,
+def test_every_stage_and_step_of_the_spread_is_named_at_the_height_that_it_has_at_first(
+    shown: MakeView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    canvas = canvas_of(shown("spread", FAULTY, (1000, 108)))
+    at_first = next(dock.height_px for dock in DOCKS if dock.id == "spread")
+    assert at_first is not None
+    widget = shown("spread", FAULTY, (1000, at_first - TITLE_PX))
+    canvas, readout = canvas_of(widget), spread_readout(FAULTY)
     assert isinstance(canvas, CellCanvas)
-    image = canvas.grab().toImage()
-    n_stages = len(spread_readout(FAULTY).stages)
-    row_px = (canvas.middle(1, 0) - canvas.middle(0, 0)).y()
-    assert row_px == 8
-    for stage in range(n_stages):
-        top = canvas.middle(stage, 0).y() - row_px / 2
-        assert len(colours(image.copy(0, int(top), 70, int(row_px)))) > 2
+    assert (canvas.middle(1, 0) - canvas.middle(0, 0)).y() >= 10
+    names = [*readout.stages, *(str(column.step) for column in readout.columns)]
+    assert set(names) <= set(labels_drawn(monkeypatch, widget))
+
+
+def test_where_rows_are_low_the_first_wrong_stage_and_the_logits_are_named(
+    shown: MakeView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = view_of(with_fault(PLAIN, "mask-top-left"), 2)
+    drawn = labels_drawn(monkeypatch, shown("spread", view, (1000, 78)))
+    assert {"mask", "logits"} <= set(drawn)
 
 
 # Next token
@@ -531,11 +557,51 @@ def test_escape_lets_the_chosen_token_go(qtbot: QtBot, shown: MakeView) -> None:
     assert signal.args == [Selection(step=2)]
 
 
-def test_the_clean_run_says_that_it_is_an_illustration(shown: MakeView) -> None:
-    """Its row differs from one without the note, also where the text fills the row."""
-    for width in (1000, 420):
-        widget = shown("tokens", FAULTY, (width, 110))
-        image = canvas_of(widget).grab().toImage()
-        row = image.copy(width - 80, image.height() - 30, 80, 24)
-        assert len(colours(row)) > 2 or width == 1000
-    QApplication.processEvents()
+def row_ends(widget: QWidget) -> list[int]:
+    """Where the pixels of each row of tokens end."""
+    canvas = canvas_of(widget)
+    assert isinstance(canvas, CellCanvas)
+    image = canvas.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), image.width())
+    tops = [int(canvas.middle(row, canvas.grid()[1] - 1).y()) for row in range(3)]
+    return [int(np.flatnonzero((pixels[y - 6 : y + 7] != pixels[0, -1]).any(0))[-1]) for y in tops]
+
+
+def test_the_clean_run_says_that_it_is_an_illustration(
+    shown: MakeView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widget = shown("tokens", FAULTY, (1000, 110))
+    assert NOTE in labels_drawn(monkeypatch, widget)
+    assert canvas_of(widget).table().rows[2] == f"clean run ({NOTE})"
+    assert NOTE in str(canvas_of(widget).at_place(2, 3))
+
+
+def test_the_words_about_the_clean_run_take_the_place_of_no_token(
+    shown: MakeView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widget = shown("tokens", FAULTY, (1000, 110))
+    while NOTE in labels_drawn(monkeypatch, widget):
+        widget.resize(widget.width() - 4, 110)
+    run_end, _, clean_end = row_ends(widget)
+    assert abs(run_end - clean_end) <= 4
+
+
+def test_rows_of_tokens_that_go_on_beyond_the_edge_say_so(
+    qtbot: QtBot, shown: MakeView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widget = shown("tokens", FAULTY, (300, 110))
+    assert MORE not in labels_drawn(monkeypatch, widget)
+    qtbot.keyClick(canvas_of(widget), Qt.Key.Key_Right)
+    canvas = canvas_of(widget)
+    assert isinstance(canvas, CellCanvas)
+    canvas.middle(0, 0)
+    assert labels_drawn(monkeypatch, widget).count(MORE) == 3
+
+
+def test_where_a_token_is_forced_the_right_one_is_in_alarm_if_the_engine_would_miss_it(
+    shown: MakeView,
+) -> None:
+    canvas = canvas_of(shown("tokens", view_of(with_fault(FORCED, "mask-top-left"), 1)))
+    assert has_alarm(canvas.grab().toImage(), LIGHT)
+    assert "the engine would say" in str(canvas.at_place(1, 8))
+    assert not has_alarm(picture(shown("tokens", view_of(FORCED, 1))), LIGHT)

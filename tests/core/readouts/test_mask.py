@@ -28,7 +28,7 @@ from tests.core.readouts.runs import (
 @pytest.mark.parametrize(
     ("spec", "step", "sentence"),
     [
-        (PLAIN, 0, "sees 7 of 7: positions 0–6"),
+        (PLAIN, 0, "token 6 sees 7 of 7: positions 0–6"),
         (PLAIN, 1, "sees 8 of 8: positions 0–7"),
         (CHUNKED, 2, "sees 7 of 7: positions 0–6"),
         (WINDOW, 4, "sees 8 of 8: positions 3–10"),
@@ -36,8 +36,8 @@ from tests.core.readouts.runs import (
         # Where the policy renumbers, or a fault does, a token index is no position id.
         (with_fault(PLAIN, "pos-restart"), 1, "sees 8 of 8: tokens 0–7"),
         (RANKED, 4, "sees 8 of 8: tokens 0, 1, 5–10"),
-        (REPREFILL, 4, "sees 8 of 8: tokens 3–10"),
-        (with_fault(PLAIN, "mask-top-left"), 0, "sees 7 of 7: positions 0–6"),
+        (REPREFILL, 4, "token 10 sees 8 of 8: tokens 3–10"),
+        (with_fault(PLAIN, "mask-top-left"), 0, "token 6 sees 7 of 7: positions 0–6"),
         (
             with_fault(PLAIN, "mask-top-left"),
             1,
@@ -72,7 +72,7 @@ def test_rows_never_written_are_told_with_their_share_of_the_weight_over_all_hea
     assert mask_readout(view).sentence == (
         f"reads 12 rows, 7 written; {least:.3g}–{most:.3g} % of the weight on rows never written "
         f"over {sum(map(len, shares))} heads, {shares[1][2]:.3g} % in layer 1, head 2; "
-        "sees 7 of 7: positions 0–6"
+        "token 6 sees 7 of 7: positions 0–6"
     )
 
 
@@ -109,7 +109,7 @@ def test_a_row_of_no_token_is_told_apart_from_one_never_written() -> None:
 def test_a_right_query_does_not_speak_for_those_before_it() -> None:
     """The newest token of a prompt may see all of it, so that no mask at all is right for it."""
     spec = with_fault(PLAIN, "mask-off-with-cache")
-    sees_all, wrong = "sees 7 of 7: positions 0–6", "; wrong for tokens 0–5 of this step"
+    sees_all, wrong = "token 6 sees 7 of 7: positions 0–6", "; wrong for tokens 0–5 of this step"
     assert mask_readout(view_of(spec, 0)).sentence == sees_all + wrong
     assert mask_readout(view_of(PLAIN, 0)).sentence == sees_all
 
@@ -123,7 +123,19 @@ def test_a_query_whose_tokens_are_not_among_the_rows_is_wrong() -> None:
         (4, True),
         (5, False),
     ]
-    assert readout.sentence == "sees 4 of 4: positions 2–5; wrong for tokens 3, 4 of this step"
+    assert (
+        readout.sentence == "token 5 sees 4 of 4: positions 2–5; wrong for tokens 3, 4 of this step"
+    )
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [(None, "token 6 sees 7 of 7: positions 0–6"), (1, "token 1 sees 2 of 2: positions 0, 1")],
+)
+def test_the_token_is_named_where_a_step_computes_several(token: int | None, said: str) -> None:
+    view = view_of(PLAIN, 0)
+    view = replace(view, selection=replace(view.selection, token_index=token))
+    assert mask_readout(view).sentence == said
 
 
 def test_padding_is_a_query_without_a_text() -> None:
@@ -170,7 +182,7 @@ def test_a_prefill_has_a_query_per_token_and_a_triangle() -> None:
 def test_a_selected_token_of_the_step_is_the_query_looked_at() -> None:
     readout = mask_readout(view_of(PLAIN, 0, token_index=2))
     assert readout.query == 2
-    assert readout.sentence == "sees 3 of 3: positions 0–2"
+    assert readout.sentence == "token 2 sees 3 of 3: positions 0–2"
 
 
 def test_a_chunk_reads_the_rows_of_the_chunks_before_it() -> None:
@@ -187,7 +199,7 @@ def test_only_the_new_tokens_of_a_reprefill_are_judged() -> None:
     readout = mask_readout(view_of(REPREFILL, 2))
     assert readout.is_judged.tolist() == [False] * 7 + [True]
     assert mask_readout(view_of(REPREFILL, 2, token_index=4)).sentence == (
-        "sees tokens 1–4; not judged"
+        "token 4 sees tokens 1–4; not judged"
     )
 
 
@@ -218,4 +230,4 @@ def test_tokens_that_were_never_computed_are_no_queries() -> None:
     assert [query.token_index for query in readout.queries] == list(range(4, 12))
     assert readout.is_judged.all()
     assert np.array_equal(readout.expected, np.tri(8, dtype=bool))
-    assert readout.sentence == "sees 8 of 8: tokens 4–11"
+    assert readout.sentence == "token 11 sees 8 of 8: tokens 4–11"

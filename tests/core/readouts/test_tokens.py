@@ -109,6 +109,30 @@ def test_the_sentence_says_what_would_be_right() -> None:
     )
 
 
+def test_where_a_token_is_forced_the_sentence_says_what_the_engine_would_have_chosen() -> None:
+    view = view_of(with_fault(FORCED, "mask-top-left"), 1)
+    readout, record = tokens_readout(view), view.records[1]
+    assert record.predicted is not None
+    own, right, run = view.token_text(record.predicted), [*readout.right][-1], [*readout.run]
+    assert readout.sentence == (
+        f"decode: reads ‘{run[7].text}’ at token 7; would say ‘{own}’, right is ‘{right.text}’; "
+        f"next is ‘{run[8].text}’, forced"
+    )
+    assert (right.missed, right.is_wrong) == (own, False)
+
+
+def test_where_a_token_is_forced_a_right_choice_is_not_told() -> None:
+    readout = tokens_readout(view_of(FORCED, 1))
+    assert [cell.missed for cell in readout.right] == [None, None]
+    assert readout.sentence.endswith(f"; next is ‘{[*readout.run][-1].text}’, forced")
+    assert "would" not in readout.sentence
+
+
+def test_a_choice_of_the_engine_that_was_taken_is_not_missed() -> None:
+    readout = tokens_readout(view_of(with_fault(PLAIN, "mask-top-left"), 3))
+    assert [cell.missed for cell in readout.right] == [None] * 4
+
+
 def test_another_choice_within_rounding_is_not_wrong() -> None:
     view = view_of(with_fault(PLAIN, "mask-top-left"), 1)
     verdict = view.verdicts[1]
