@@ -6,6 +6,7 @@ from typing import Any
 
 from app.cli_values import FirstWrong
 from core.engine.rehearsal import Rehearsal
+from core.errors import SpecError
 from core.judge import Judge
 from core.liveness import MOST_LIVE, Liveness, is_tried, liveness_of
 from core.readouts.error_table import ErrorTable, error_table, errors_json, table_lines
@@ -45,6 +46,15 @@ class Checks:
         self._table: ErrorTable | None = None
         trace = session.trace
         self._sanitizer = Sanitizer(trace.model.config.n_layers, trace.spec.n_sequences)
+
+    @property
+    def missing(self) -> str | None:
+        """Why the errors of the step that was named cannot be shown: the run has fewer steps."""
+        n = len(self._session.trace.records)
+        named = self._errors_of
+        if not isinstance(named, int) or named < n:
+            return None
+        return _no_such_step(named, n)
 
     @property
     def is_wrong(self) -> bool:
@@ -107,20 +117,27 @@ class Checks:
         if self._table is not None:
             yield from table_lines(self._table)
         elif self._errors_of is not None:
-            yield from self._no_table()
+            yield self._no_table()
 
-    def _no_table(self) -> Iterator[str]:
-        n = len(self._judge.verdicts)
-        if self._errors_of is FirstWrong.STEP:
-            is_any = any(verdict.is_wrong for verdict in self._judge.verdicts)
-            if is_any:
-                yield "Errors: no step that is wrong computed what could be compared."
-            else:
-                yield "Errors: no step is wrong; --errors N shows those of step N."
-        elif isinstance(self._errors_of, int) and self._errors_of >= n:
-            yield f"Errors: step {self._errors_of} is not there; the run has {plural(n, 'step')}."
-        else:
-            yield f"Errors: step {self._errors_of} has nothing that could be compared."
+    def _no_table(self) -> str:
+        if self.missing is not None:
+            return f"Errors: step {self._errors_of} was not reached."
+        if self._errors_of is not FirstWrong.STEP:
+            return f"Errors: step {self._errors_of} has nothing that could be compared."
+        if any(verdict.is_wrong for verdict in self._judge.verdicts):
+            return "Errors: no step that is wrong computed what could be compared."
+        return "Errors: no step is wrong; --errors N shows those of step N."
+
+
+def check_errors_of(errors: ErrorsOf, most: int) -> None:
+    """Raise SpecError where a run of at most `most` steps cannot have the step that is named."""
+    if isinstance(errors, int) and errors >= most:
+        raise SpecError(_no_such_step(errors, most))
+
+
+def _no_such_step(named: int, n: int) -> str:
+    which = "that is step 0" if n == 1 else f"give one from 0 to {n - 1}"
+    return f"--errors {named}: the run has {plural(n, 'step')}; {which}"
 
 
 def _weight_json(found: DeadWeight) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 from app.cli_own import faults_on, known_faults
@@ -130,7 +131,11 @@ def _appending(path: Path | None) -> Iterator[Callable[[Cell], None]]:
 
 @contextmanager
 def _finished(tasks: Sequence[Task], jobs: int) -> Iterator[Iterable[Cell]]:
-    """The cells, measured here or by processes; what has not begun is dropped on the way out."""
+    """The cells, measured here or by processes; what has not begun is dropped on the way out.
+
+    Ctrl+C reaches all processes of a terminal. The others leave it to this one, from their first
+    instruction on: they inherit that it is blocked.
+    """
     n_processes = min(jobs, len(tasks))
     if n_processes <= 1:
         yield map(measured, tasks)
@@ -138,14 +143,29 @@ def _finished(tasks: Sequence[Task], jobs: int) -> Iterator[Iterable[Cell]]:
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(n_processes, mp_context=context, initializer=_leave_ctrl_c)
     try:
-        futures: list[Future[Cell]] = [pool.submit(measured, task) for task in tasks]
+        with _ctrl_c_blocked():
+            futures: list[Future[Cell]] = [pool.submit(measured, task) for task in tasks]
         yield (future.result() for future in as_completed(futures))
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Where a system can block it; one that comes meanwhile is heard at the end."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it would let Ctrl+C through again as it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _leave_ctrl_c() -> None:
-    """Ctrl+C reaches all processes of a terminal; this one's parent says when it is over."""
+    """Once the process is set up, for a system that cannot block it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from app.cli_checks import Checks
+from app.cli_checks import Checks, check_errors_of
 from app.cli_output import AccountPrinter, JsonPrinter, Printer, most_steps
 from app.cli_own import faults_on, known_faults
 from app.cli_progress import Counter
 from app.cli_spec import model_name, scenario_of, spec_of
-from core.errors import CoreError
+from core.errors import CoreError, SpecError
 from core.faults.activation import check_steps
 from core.faults.guard import blaming
 from core.judge import Judge
@@ -47,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     loaded = load_model(model_name(arguments, scenario))
     spec = spec_of(arguments, scenario, loaded, faults)
     check_steps(faults, most_steps(spec), known)
+    check_errors_of(arguments.errors, most_steps(spec))
     session = Session(spec, loaded, known=known)
     trace, judge = session.trace, Judge(session.trace, loaded)
     checks = Checks(session, judge, arguments.liveness, arguments.errors)
@@ -69,10 +70,17 @@ def run(arguments: argparse.Namespace) -> int:
             printer.end(None if failed else path)
     if failed is not None:
         raise failed
-    if trace.end == "cancelled":
+    return _status(session, judge, checks, is_check=arguments.check)
+
+
+def _status(session: Session, judge: Judge, checks: Checks, *, is_check: bool) -> int:
+    """The exit status of a run that is over and told."""
+    if session.trace.end == "cancelled":
         return INTERRUPTED
+    if checks.missing is not None:
+        raise SpecError(checks.missing)  # the run ended early, which is known only now
     is_wrong = checks.is_wrong or any(verdict.is_wrong for verdict in judge.verdicts)
-    return CHECK_FAILED if arguments.check and is_wrong else DONE
+    return CHECK_FAILED if is_check and is_wrong else DONE
 
 
 def _run(

@@ -17,6 +17,10 @@ def always(run: Run) -> bool:
     return True
 
 
+def not_told(run: Run) -> None:
+    """The wrong answers themselves say in which steps the rule acted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
     """A wrong rule.
@@ -26,11 +30,14 @@ class Hypothesis:
         predicts: for each step in focus, what it would have answered; None: as the right rule.
         is_sure: whether the answers of a run set it apart from rules that nobody wrote down; where
             they do not, it is a rival and no more.
+        acted: where wrong answers outlast the rule, the first and the last step in which it acted;
+            None: there are none, or it acted to the end of the run.
     """
 
     preset_like: str
     predicts: Predict
     is_sure: Callable[[Run], bool] = always
+    acted: Callable[[Run], tuple[int, int] | None] = not_told
 
 
 @dataclass(frozen=True, slots=True)

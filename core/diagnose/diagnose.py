@@ -178,9 +178,10 @@ def _diagnosis(found: _Found, run: Run, *, is_first: bool) -> Diagnosis:
         where=_where(found, run, is_first=is_first),
         evidence=(
             f"step {run.focus[place].record.step}: "
-            f"{found.aspect.evidence(run, run.focus[place], layer)}; {_how_often(found, run)}",
+            f"{found.aspect.evidence(run, run.focus[place], layer)}; {_how_often(found, run)}"
+            f"{_when(found, run)}",
             *(() if words is None else (words.pattern,)),
-            *_in_the_logits(run),
+            *(_in_the_logits(run) if is_first else ()),
         ),
         rivals=_rivals(found, run),
     )
@@ -204,11 +205,26 @@ def _how_often(found: _Found, run: Run) -> str:
     first = calls[0].record.step
     if len(places) == 1:
         return "in this step alone" if found.n_asked > 1 else "no later step asks it"
-    decodes = [c for c in run.focus[places[0] :] if c.record.phase == "decode" and c.is_accepted]
+    since = run.focus[places[0] :]
     odd_steps = {call.record.step for call in calls}
-    if decodes and all(call.record.step in odd_steps for call in decodes):
-        return f"every decode step since step {first}"
+    what = "step"
+    if all(call.record.phase == "decode" for call in calls):
+        what = "decode step"
+        since = [call for call in since if call.record.phase == "decode" and call.is_accepted]
+    if since and all(call.record.step in odd_steps for call in since):
+        return f"every {what} since step {first}"
     return f"in {len(places)} of {found.n_asked} steps since step {first}"
+
+
+def _when(found: _Found, run: Run) -> str:
+    """In which steps the rule acted, where what it did is seen in later ones too."""
+    named = [rule for rule in found.aspect.hypotheses if rule.preset_like in found.fits[:1]]
+    acted = named[0].acted(run) if named else None
+    if acted is None:
+        return ""
+    first, last = acted
+    steps = f"step {first}" if first == last else f"steps {first} to {last}"
+    return f"; {steps} alone wrote by this rule"
 
 
 def _in_the_logits(run: Run) -> tuple[str, ...]:

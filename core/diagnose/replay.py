@@ -44,39 +44,90 @@ Found = Callable[[IntArray, Call, int], Answer]
 """An answer, from the token that is found at each row read by a layer."""
 
 
-def replayed(
-    write: Write, observed: Predict, right: Predict, found: Found
-) -> Callable[[Run], list[Answers]]:
-    """The prediction of a rule that writes all layers alike, in the steps that fit it best."""
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """A run, written again.
 
-    def predict(run: Run) -> list[Answers]:
-        now, should_be = observed(run), right(run)
+    Attributes:
+        answers: what is found, for each step in focus.
+        acted: the steps in which the wrong rule wrote something else than the right one would.
+    """
+
+    answers: list[Answers]
+    acted: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A rule that writes all layers alike, in the steps that fit it best."""
+
+    write: Write
+    observed: Predict
+    right: Predict
+    found: Found
+
+    def predicts(self, run: Run) -> list[Answers]:
+        """What is found in the rows."""
+        return self._best(run).answers
+
+    def acted(self, run: Run) -> tuple[int, int] | None:
+        """The first and the last step that wrote by the rule; None: it did so to the end."""
+        acted = self._best(run).acted
+        last = max((call.record.step for call in run.calls if call.record.layers), default=0)
+        return (acted[0], acted[-1]) if acted and acted[-1] < last else None
+
+    def _best(self, run: Run) -> _Replay:
+        now, should_be = self.observed(run), self.right(run)
         odd = [
             (place, layer)
             for place, (a, b) in enumerate(zip(now, should_be, strict=True))
             for layer in range(len(a or ()))
             if a and b and a[layer] != b[layer]
         ]
-        every = _predicted(run, write, found, 0, None)
+        every = self._written(run, 0, None)
         if not odd:
             return every
         layers = sorted({layer for _, layer in odd})
-        if _first_miss(_predicted(run, write, found, 0, -1), now, layers) is None:
-            return list(should_be)  # right writes to these rows leave the very same
+        if _first_miss(self._written(run, 0, -1).answers, now, layers) is None:
+            return _Replay(list(should_be), ())  # right writes to these rows leave the very same
         first_odd = run.focus[odd[0][0]].record.step
         for first in (0, max(0, first_odd - 1), first_odd):
-            tried = _predicted(run, write, found, first, None)
-            miss = _first_miss(tried, now, layers)
+            tried = self._written(run, first, None)
+            miss = _first_miss(tried.answers, now, layers)
             if miss is None:
                 return tried
             stop = run.focus[miss].record.step
             for last in (stop - 1, stop - 2):  # what is written wrong can show a step later
-                tried = _predicted(run, write, found, first, last)
-                if _first_miss(tried, now, layers) is None:
+                tried = self._written(run, first, last)
+                if _first_miss(tried.answers, now, layers) is None:
                     return tried
         return every
 
-    return predict
+    def _written(self, run: Run, first: int, last: int | None) -> _Replay:
+        """What is found if the steps from `first` to `last` write by the wrong rule."""
+        held: dict[int, Written] = {}
+        focus = {id(call) for call in run.focus}
+        every: list[Answers] = []
+        acted: list[int] = []
+        for call in run.calls:
+            record = call.record
+            if record.parents:
+                copies = [_copy(held.get(parent, Written())) for parent in record.parents]
+                held = dict(enumerate(copies))
+            written = held.setdefault(record.request, Written())
+            _forget(call, written)
+            if record.layers and first <= record.step and (last is None or record.step <= last):
+                right = _copy(written)
+                self.write(call, right, is_on=False)
+                self.write(call, written, is_on=True)
+                acted += [record.step] if written != right else []
+            elif record.layers:
+                self.write(call, written, is_on=False)
+            if id(call) in focus:
+                every.append(_found_in(call, written, self.found))
+            if record.n_rejected:
+                _drop_from(written, record.token_index[-1] + 1 - record.n_rejected)
+        return _Replay(every, tuple(acted))
 
 
 def _first_miss(
@@ -87,28 +138,6 @@ def _first_miss(
         if a and b and any(a[layer] != b[layer] for layer in layers):
             return place
     return None
-
-
-def _predicted(run: Run, write: Write, found: Found, first: int, last: int | None) -> list[Answers]:
-    """What is found if the steps from `first` to `last` write by the wrong rule."""
-    held: dict[int, Written] = {}
-    focus = {id(call) for call in run.focus}
-    every: list[Answers] = []
-    for call in run.calls:
-        record = call.record
-        if record.parents:
-            copies = [_copy(held.get(parent, Written())) for parent in record.parents]
-            held = dict(enumerate(copies))
-        written = held.setdefault(record.request, Written())
-        _forget(call, written)
-        if record.layers:
-            is_on = first <= record.step and (last is None or record.step <= last)
-            write(call, written, is_on=is_on)
-        if id(call) in focus:
-            every.append(_found_in(call, written, found))
-        if record.n_rejected:
-            _drop_from(written, record.token_index[-1] + 1 - record.n_rejected)
-    return every
 
 
 def _copy(written: Written) -> Written:

@@ -8,7 +8,7 @@ from core.arrays import ABSENT, FloatArray, IntArray
 from core.blank_rows import rows_unwritten
 from core.diagnose.account import Call, Run
 from core.diagnose.aspect import Answer, Answers, Aspect, Hypothesis, by_own_layer
-from core.diagnose.replay import EMPTY, by_reference, from_row_zero, nothing, replayed
+from core.diagnose.replay import EMPTY, Replayed, Write, by_reference, from_row_zero, nothing
 from core.trace import rows_as_read
 
 
@@ -204,6 +204,12 @@ def _row_words(run: Run, call: Call, layer: int) -> str:
 
 _RIGHT = by_own_layer(_as_claimed)
 
+
+def _replayed(preset_like: str, write: Write) -> Hypothesis:
+    rule = Replayed(write, _observed, _RIGHT, _answer)
+    return Hypothesis(preset_like, rule.predicts, acted=rule.acted)
+
+
 ROWS = Aspect(
     field="keys",
     neutral="rows read back are not those of the tokens that they stand for",
@@ -212,9 +218,9 @@ ROWS = Aspect(
     right=_RIGHT,
     hypotheses=(
         Hypothesis("store-first-lost", _finding(_all_but_row_zero)),
-        Hypothesis("store-write-lost", replayed(nothing, _observed, _RIGHT, _answer)),
-        Hypothesis("store-row-zero", replayed(from_row_zero, _observed, _RIGHT, _answer)),
-        Hypothesis("store-alias-in", replayed(by_reference, _observed, _RIGHT, _answer)),
+        _replayed("store-write-lost", nothing),
+        _replayed("store-row-zero", from_row_zero),
+        _replayed("store-alias-in", by_reference),
         Hypothesis("store-grow-scramble", _scrambled),
         Hypothesis("store-layers-share", _finding(_of_the_last_layer)),
         Hypothesis("beam-no-reorder", _rows_stay),

@@ -184,7 +184,7 @@ WORDS: dict[str, Words] = {
         "cap-early",
     ),
     "evict-never": Words(
-        "rows are never dropped",
+        "rows that have to leave are not dropped",
         "rows that should have left are still held",
         "the length would pass the capacity",
         "evict-off-by-one",
@@ -215,20 +215,20 @@ WORDS: dict[str, Words] = {
     ),
     # Storage
     "store-row-zero": Words(
-        "every append is written from row 0 on",
-        "the newest rows stand at the start of the buffer, the later rows were never written",
+        "new rows are written from row 0 on, however many are held",
+        "what was written so went to the start of the buffer, not to the slots meant for it",
         "row 0 would hold the newest token, and rows from P on nothing",
         "store-alias-in",
     ),
     "store-alias-in": Words(
         "the cache keeps the caller's memory, not a copy",
-        "all rows of single tokens hold the newest single token",
+        "rows of single tokens that were written so hold the newest single token",
         "rows of single tokens would all be equal, from the second on",
         "store-row-zero",
     ),
     "store-write-lost": Words(
-        "rows are written to a copy: the buffer keeps none of them",
-        "no row that was written came back",
+        "new rows are written to a copy: the buffer does not keep them",
+        "of what was written so, no row came back",
         "every row would read zero, and all visible weights be equal",
         "store-first-lost",
     ),

@@ -33,5 +33,5 @@ take() {
 }
 
 take start ""
-take fault "" --fault mask-top-left
-take spread "108 700" --fault evict-off-by-one
+take fault "1138 634"
+take spread "108 664" --fault evict-off-by-one

@@ -151,10 +151,9 @@ def test_the_table_of_errors_is_of_the_first_wrong_step_or_of_the_one_named(told
     ("options", "line"),
     [
         (("--errors",), "Errors: no step is wrong; --errors N shows those of step N."),
-        (("--errors", "9"), "Errors: step 9 is not there; the run has 5 steps."),
         (("--errors", "6", "--steps", "6"), "Errors: step 6 has nothing that could be compared."),
     ],
-    ids=["nothing wrong", "no such step", "refused"],
+    ids=["nothing wrong", "refused"],
 )
 def test_a_table_that_cannot_be_made_is_explained(told, options, line):
     assert f"{line}\n" in told(*SMALL, *options)[1]
@@ -167,12 +166,29 @@ def test_a_table_that_cannot_be_made_is_explained(told, options, line):
         (("--liveness", "x"), "'x' is no whole number"),
         (("--errors=-1",), "'-1' is below 0, the first step"),
         (("--errors", "first"), "'first' is no whole number"),
+        (("--errors", "5"), "--errors 5: the run has 5 steps; give one from 0 to 4"),
+        (("--errors", "1", "--steps", "0"), "--errors 1: the run has 1 step; that is step 0"),
     ],
-    ids=["never", "no number", "before the first", "a word"],
+    ids=["never", "no number", "before the first", "a word", "past the end", "past the only one"],
 )
-def test_a_step_that_cannot_be_is_refused(capsys, options, message):
-    assert cli.main((*SMALL, *options)) == 2
-    assert message in capsys.readouterr().err
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_a_step_that_cannot_be_is_refused_before_anything_is_run(capsys, options, message, form):
+    assert cli.main((*SMALL, *options, *form)) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+
+
+def test_a_step_that_a_run_does_not_reach_is_unusable_once_that_is_known(capsys, tmp_path):
+    """Step 6 is refused, and a run ends with the step that is refused."""
+    path = tmp_path / "run.kvtrace"
+    long = (*SMALL, "--steps", "20")
+    assert cli.main((*long, "--errors", "15", "--trace", str(path))) == 2
+    captured = capsys.readouterr()
+    assert captured.err == "kvscope: --errors 15: the run has 7 steps; give one from 0 to 6\n"
+    assert "Errors: step 15 was not reached.\n" in captured.out
+    assert path.exists()
+    assert cli.main((*long, "--errors", "6")) == 0
 
 
 def test_a_finding_fails_a_check(told):

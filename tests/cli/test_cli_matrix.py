@@ -2,7 +2,10 @@
 
 import csv
 import json
+import signal
+import sys
 import xml.etree.ElementTree as Xml
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
@@ -88,6 +91,47 @@ def test_processes_give_the_same_table(capsys):
     alone = capsys.readouterr().out
     assert main([*FEW, "--jobs", "2"]) == 0
     assert capsys.readouterr().out == alone
+
+
+needs_blocking = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows cannot block Ctrl+C for a process that begins"
+)
+
+
+class Interrupted:
+    """Sends Ctrl+C to the process in which it is unpickled, while that is still being set up."""
+
+    def __call__(self):
+        """A pool wants something that it can call."""
+
+    def __reduce__(self):
+        return signal.raise_signal, (signal.SIGINT,)
+
+
+@needs_blocking
+def test_a_process_that_is_still_being_set_up_leaves_ctrl_c_to_its_parent(capfd, monkeypatch):
+    monkeypatch.setattr(cli_matrix, "_leave_ctrl_c", Interrupted())
+    assert main([*FEW, "--jobs", "2"]) == 0
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@needs_blocking
+def test_ctrl_c_while_processes_are_started_is_heard_once_they_are(capfd, monkeypatch):
+    submit = ProcessPoolExecutor.submit
+    n_submitted = 0
+
+    def interrupted(pool, function, task):
+        nonlocal n_submitted
+        signal.raise_signal(signal.SIGINT)
+        n_submitted += 1
+        return submit(pool, function, task)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", interrupted)
+    assert main([*FEW, "--jobs", "2"]) == 130
+    error = capfd.readouterr().err
+    assert n_submitted == 4
+    assert "stopped after 0 of 4 cells" in error
+    assert "Traceback" not in error
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ EVIDENCE = {
     "mask-unwritten": (
         PLAIN,
         "step 0: attention of layer 0 read slots 0 to 15; the cache counts 7 rows, in slots "
-        "0 to 6; every decode step since step 0",
+        "0 to 6; every step since step 0",
     ),
     "cap-early": (
         spec_for("learned", steps=6, capacity=9),
@@ -171,7 +171,7 @@ EVIDENCE = {
     "gqa-tile": (
         spec_for("rope", steps=2, capacity=12),
         "step 0: in layer 0 the scores of query head 1 are its products with key head 1; "
-        "expected key head 0; every decode step since step 0",
+        "expected key head 0; every step since step 0",
     ),
     "gauge-lies": (
         spec_for("learned", steps=3, capacity=7, policy="window"),
@@ -221,6 +221,49 @@ def test_a_fault_that_began_late_or_stopped_is_named(
     spec = replace(PLAIN, steps=7)
     found = diagnosis_of(run_with(spec, FaultUse(fault_id, first, last)))
     assert [each.preset_like for each in found] == [fault_id]
+
+
+@pytest.mark.parametrize(
+    ("use", "shown", "alone"),
+    [
+        (FaultUse("store-write-lost", 2, 2), 2, "step 2 alone"),
+        (FaultUse("store-write-lost", 2, 3), 2, "steps 2 to 3 alone"),
+        (FaultUse("store-write-lost", 0, 0), 0, "step 0 alone"),
+        (FaultUse("store-row-zero", 2, 2, layers=(2,)), 2, "step 2 alone"),
+        (FaultUse("store-row-zero", 0, 3), 1, "steps 1 to 3 alone"),
+        (FaultUse("store-alias-in", 2, 2), 3, "step 2 alone"),
+        (FaultUse("store-alias-in", 2, 3), 3, "steps 2 to 3 alone"),
+    ],
+    ids=lambda value: f"{value.id}@{value.first_step}" if isinstance(value, FaultUse) else None,
+)
+def test_rows_that_stay_wrong_are_told_with_the_steps_that_wrote_them(
+    use: FaultUse, shown: int, alone: str
+) -> None:
+    """What a step wrote is read in all later ones, which wrote by the right rule."""
+    [found] = diagnosis_of(run_with(replace(PLAIN, steps=7), use))
+    what = "step" if shown == 0 else "decode step"
+    said = f"; every {what} since step {shown}; {alone} wrote by this rule"
+    assert found.evidence[0].endswith(said)
+    claims = f"{found.mechanism} {found.evidence[1]}".split()
+    assert not {"every", "none", "all", "never"} & set(claims)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [FaultUse("store-write-lost"), FaultUse("store-row-zero", 2), FaultUse("store-alias-in", 3)],
+    ids=lambda use: use.id,
+)
+def test_of_a_rule_that_acts_to_the_end_no_last_step_is_told(use: FaultUse) -> None:
+    [found] = diagnosis_of(run_with(replace(PLAIN, steps=7), use))
+    assert "alone" not in found.evidence[0]
+
+
+def test_only_the_first_of_two_mechanisms_is_spoken_for_by_the_logits() -> None:
+    """Nothing tells which of them has made later logits wrong."""
+    first, second = said_of(spec_for("learned", steps=6, capacity=12), "pos-restart", "cap-early")
+    assert first.evidence[-1].startswith("logits are wrong from step 1, by ")
+    assert second.preset_like == "cap-early"
+    assert not any("logits" in sentence for sentence in second.evidence)
 
 
 def test_rows_of_zeros_in_one_layer_say_nothing_of_a_scale() -> None:
