@@ -16,10 +16,11 @@ from app.cli_check_target import target
 from app.cli_progress import Counter
 from app.standard_streams import complain
 from core.contract.check import Verdict, check
-from core.contract.decode import ModelTest, model_test
+from core.contract.decode import ModelTest, is_worth_asking, model_test
 from core.contract.plan import Declared, Plan, plan_for
 from core.contract.report import as_json, decoded_mechanism, mechanism
 from core.contract.subject import NotDrivableError, Source, Subject
+from core.contract.typos import TYPO
 from core.contract.written_tests import test_file
 from core.whole_files import check_writable, replacing
 
@@ -70,13 +71,17 @@ def check_class(arguments: argparse.Namespace) -> int:
         verdicts = check(subject, plan, only, at=lambda _: counter.next())
         counter.done()
         is_broken = any(verdict.state == "fail" for verdict in verdicts)
-        is_asked = not is_broken and not only
+        is_asked = not only and is_worth_asking(verdicts)
         decoded = model_test(subject, plan) if is_asked else None
     if arguments.json:
         sys.stdout.write(f"{json.dumps(as_json(verdicts, decoded), allow_nan=False)}\n")
     else:
         _tell(source.name, plan, verdicts)
         if decoded is not None:
+            if is_broken:
+                sys.stdout.write(
+                    "models are asked all the same: none gives what such a rule is about\n"
+                )
             _tell_decoded(decoded)
         elif is_broken and not only:
             sys.stdout.write("models do not decode with it as long as a rule is broken\n")
@@ -166,6 +171,9 @@ def _tell_note(verdict: Verdict) -> None:
     assert verdict.case is not None  # noqa: S101  (a note has a case)
     assert verdict.found is not None  # noqa: S101
     calls = "; ".join(verdict.case.words())
+    if verdict.found.aspect == TYPO:
+        sys.stdout.write(f"\nnote {verdict.rule}: {mechanism(verdict)}\n    {calls}\n")
+        return
     sys.stdout.write(
         f"\nnote {verdict.rule}: {mechanism(verdict)}\n    {calls}\n"
         f"    {verdict.found.found} where a strict cache gives {verdict.found.expected}\n"

@@ -171,7 +171,7 @@ class Answer:
 
     Attributes:
         pair: keys and values, each in the layout of the surface; None: nothing came back.
-        number: a length or a count of tokens.
+        number: a length or a count of tokens; None: what came back is no whole number.
         kind: the Python type of that number.
         error: what was raised: class and message; None: nothing.
         is_last: the process hung or ended in this call.
@@ -204,7 +204,8 @@ def answer_of(told: dict[str, Any]) -> Answer:
     if isinstance(value, list) and len(value) == 2:  # pyright: ignore[reportUnknownArgumentType]
         return Answer(pair=(_told(value[0]), _told(value[1])))  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, dict):
-        return Answer(number=int(value["value"]), kind=str(value["kind"]))  # pyright: ignore[reportUnknownArgumentType]
+        number = value["value"]  # pyright: ignore[reportUnknownVariableType]
+        return Answer(number=None if number is None else int(number), kind=str(value["kind"]))  # pyright: ignore[reportUnknownArgumentType]
     return Answer()
 
 

@@ -7,21 +7,14 @@ from typing import Literal
 from core.contract import roots
 from core.contract.calls import HANGS, Ask
 from core.contract.ideal import RIGHT, Habits
-from core.contract.plan import Declared, Plan
+from core.contract.plan import Plan
 from core.contract.rule import AN_ANSWER, Break, Case, Heard, Rule
 from core.contract.rules import RULES
 from core.contract.subject import GaveUpError, Subject
+from core.contract.typos import is_typo, typo
+from core.contract.unasked import DECLARED_OUT, PAGED, why_none
 
 State = Literal["pass", "fail", "follows", "note", "not_offered", "skipped"]
-PAGED = {
-    39: "every block is free or owned, and by one owner",
-    40: "unwritten rows of a last block are never read; a shared block is copied before a write",
-}
-"""Asked of nobody yet: no surface that is recognised hands out blocks."""
-
-DECLARED_OUT: dict[Declared, tuple[int, ...]] = {"live_views": (18,), "whole_buffer": (1, 2, 4)}
-"""Rules that are not asked of a class which declares to be otherwise."""
-
 N_TRIES = 3
 
 
@@ -77,17 +70,15 @@ def check(
     wanted = set(only) or set(range(1, 41))
     verdicts: dict[int, Verdict] = {}
     failures: list[_Failure] = []
+    typos: set[str] = set()
     for rule in RULES:
-        if rule.number not in wanted or verdicts.get(rule.number, _PASSED).state in (
-            "fail",
-            "note",
-        ):
+        before = verdicts.get(rule.number)
+        if rule.number not in wanted or _is_settled(before):
             continue
-        if at is not None:
+        if at is not None and before is None:
             at(rule.number)
         verdict, failure = _asked_or_skipped(subject, plan, rule)
-        if verdict.state != "not_offered" or rule.number not in verdicts:
-            verdicts[rule.number] = verdict
+        verdicts[rule.number] = _together(before, _said_once(verdict, typos))
         if failure is not None and verdict.state == "fail":
             failures.append(failure)
     for number in sorted(wanted & set(PAGED)):
@@ -99,7 +90,24 @@ def check(
     return [verdicts[number] for number in sorted(verdicts)]
 
 
-_PASSED = Verdict(0, "", "pass")
+def _is_settled(before: Verdict | None) -> bool:
+    """Whether a rule that is asked in several ways needs no other one."""
+    return before is not None and before.state in ("fail", "note") and not is_typo(before.found)
+
+
+def _said_once(verdict: Verdict, typos: set[str]) -> Verdict:
+    """A typo that was told is not told again."""
+    if verdict.found is None or not is_typo(verdict.found):
+        return verdict
+    is_told = verdict.found.found in typos
+    typos.add(verdict.found.found)
+    return replace(verdict, state="pass", case=None, found=None) if is_told else verdict
+
+
+def _together(before: Verdict | None, verdict: Verdict) -> Verdict:
+    """What came of a rule that is asked in several ways."""
+    is_less = verdict.state == "pass" and before is not None and is_typo(before.found)
+    return before if before and (is_less or verdict.state == "not_offered") else verdict
 
 
 def _asked_or_skipped(subject: Subject, plan: Plan, rule: Rule) -> tuple[Verdict, _Failure | None]:
@@ -118,10 +126,14 @@ def _asked(subject: Subject, plan: Plan, rule: Rule) -> tuple[Verdict, _Failure 
     if missing:
         return Verdict(rule.number, rule.title, "not_offered", why=f"no {missing[0]}"), None
     n = 0
+    odd: tuple[Case, Break] | None = None
     for case in rule.cases(plan):
         n += 1
-        found = _broken(subject, plan, rule, case)
+        heard = Heard(plan, case, subject.run(case.sizes, case.calls))
+        found = _judged(rule, heard)
         if found is None:
+            misspelled = typo(heard)
+            odd = odd or (None if misspelled is None else (case, misspelled))
             continue
         shortest, found = _shrunk(subject, plan, rule, case, found)
         state: State = "note" if rule.is_note(plan) else "fail"
@@ -136,24 +148,21 @@ def _asked(subject: Subject, plan: Plan, rule: Rule) -> tuple[Verdict, _Failure 
         )
         return verdict, _Failure(rule, shortest, found)
     if n == 0:
-        return Verdict(rule.number, rule.title, "not_offered", why=_why_none(plan, rule)), None
+        return Verdict(
+            rule.number, rule.title, "not_offered", why=why_none(plan, rule.number)
+        ), None
+    if odd is not None:
+        case = replace(odd[0], calls=odd[0].calls[: (odd[1].at or 0) + 1])
+        told = Verdict(rule.number, rule.title, "note", case=case, found=odd[1], n_cases=n)
+        return told, None
     return Verdict(rule.number, rule.title, "pass", n_cases=n), None
 
 
-def _why_none(plan: Plan, rule: Rule) -> str:
-    if rule.number in (9, 10, 12) and plan.policy != "refuse":
-        return f"when it is full, it {'lets rows go' if plan.policy == 'window' else 'grows'}"
-    if rule.number in range(22, 27) or rule.number == 30:
-        return "it lets no rows go"
-    if rule.number in (20, 21):
-        return "one object is one layer"
-    if rule.number in (32, 33):
-        return "its arrays have no axis of sequences"
-    return "it does not apply to this class"
-
-
 def _broken(subject: Subject, plan: Plan, rule: Rule, case: Case) -> Break | None:
-    heard = Heard(plan, case, subject.run(case.sizes, case.calls))
+    return _judged(rule, Heard(plan, case, subject.run(case.sizes, case.calls)))
+
+
+def _judged(rule: Rule, heard: Heard) -> Break | None:
     if rule.number != 15:
         unmade = heard.made()
         if unmade is not None:
@@ -216,14 +225,7 @@ def _followers(subject: Subject, plan: Plan, failures: Sequence[_Failure]) -> li
             root = _root_by_order(subject, plan, failure, failures, above)
             if root is not None:
                 above[failure.rule.number] = root
-    return [(number, _top(number, above)) for number in above]
-
-
-def _top(number: int, above: Mapping[int, int]) -> int:
-    """The rule at the end of a chain of rules that explain each other."""
-    while number in above:
-        number = above[number]
-    return number
+    return [(number, roots.top(number, above)) for number in above]
 
 
 def _root_by_order(
@@ -240,7 +242,7 @@ def _root_by_order(
 
     own = failure.rule.number
     for other in sorted((f.rule for f in failures), key=lambda rule: roots.rank(rule.number)):
-        if not roots.is_more_basic(other.number, own) or _top(other.number, above) == own:
+        if not roots.is_more_basic(other.number, own) or roots.top(other.number, above) == own:
             continue
         try:
             if roots.explains(tell, plan, other, failure.rule):

@@ -106,7 +106,7 @@ class Ideal:
 
     def _append(self, call: Append) -> Expected:
         layer, n = self._layer(call.layer), len(call.k.tokens)
-        if not _fits(call, self._sizes):
+        if not fits(call, self._sizes):
             return Expected(refused=True)
         room = self._sizes.capacity - self._habits.n_lost
         if self._policy == "refuse" and len(layer.held) + layer.n_more + n > room:
@@ -196,7 +196,7 @@ def _names(call: Append) -> list[int | str]:
     return [special.get(place, token) for place, token in enumerate(call.k.tokens)]
 
 
-def _fits(call: Append, sizes: Sizes) -> bool:
+def fits(call: Append, sizes: Sizes) -> bool:
     """Whether keys and values belong together and to this cache."""
     k, v = call.k, call.v
     return (

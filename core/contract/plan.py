@@ -23,12 +23,16 @@ class Plan:
         policy: what it does when there is no room.
         declared: what its author promises.
         counts_seen: its length is the number of tokens seen, not of rows held.
+        gives_back: adding rows gives back what is to be read.
+        no_batch: why it takes one sequence and not two; empty: it takes two.
     """
 
     surface: Surface
     policy: Policy
     declared: frozenset[Declared]
     counts_seen: bool = False
+    gives_back: bool = True
+    no_batch: str = ""
 
     def offers(self, name: str) -> bool:
         """Whether it can be asked for this."""
@@ -48,6 +52,11 @@ class Plan:
     def has_batch(self) -> bool:
         """Whether its arrays have an axis of sequences."""
         return "b" in self.surface.layout
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether it takes several sequences."""
+        return self.has_batch and not self.no_batch
 
     def sizes(self, capacity: int, **others: int) -> Sizes:
         """Sizes that this class can have; sizes given by hand win."""
@@ -98,9 +107,25 @@ def plan_for(subject: Subject, declared: frozenset[Declared]) -> Plan:
         raise NotDrivableError(f"it took no row at all: {kind}: {message}")
     policy = _policy(plan, sizes, answers)
     length = answers[1 + N_TRIED].number if len(answers) > 1 + N_TRIED else None
-    # With a count of tokens beside it, the length can only mean rows.
-    counts_seen = policy == "window" and length == N_TRIED and not plan.offers("seen")
-    return replace(plan, policy=policy, counts_seen=counts_seen)
+    # With a count of tokens beside it, the length means rows, unless its name says otherwise.
+    may_count = surface.length_is_a_place or not plan.offers("seen")
+    counts_seen = policy == "window" and length == N_TRIED and may_count
+    return replace(
+        plan,
+        policy=policy,
+        counts_seen=counts_seen,
+        gives_back=answers[1].pair is not None,
+        no_batch=_refusal_of_two(subject, plan),
+    )
+
+
+def _refusal_of_two(subject: Subject, plan: Plan) -> str:
+    """What it says to a batch of two, having taken one; empty: it takes two, or was not asked."""
+    sizes = plan.sizes(TRIED_CAPACITY, batch=2)
+    if not plan.has_batch or sizes.batch != 2 or "batch" in plan.surface.fixed:
+        return ""
+    last = subject.run(sizes, [rows_of(sizes, [0])])[-1]
+    return "" if last.error is None or last.is_last else ": ".join(last.error)
 
 
 def _policy(plan: Plan, sizes: Sizes, answers: list[Answer]) -> Policy:

@@ -6,6 +6,7 @@ from typing import Any
 from core.contract.check import Verdict
 from core.contract.decode import DecodeFinding, ModelTest
 from core.contract.rule import AN_ANSWER
+from core.contract.typos import TYPO
 
 BROKEN = {
     1: "a new cache is not empty",
@@ -43,11 +44,12 @@ BROKEN = {
     33: "sequences of a batch touch each other",
     34: "NaN or infinity is not stored as it is",
     35: "the number type changes",
-    36: "rows on another device are accepted and not moved",
+    36: "rows of torch's meta device, which holds no numbers, are accepted",
     37: "rows that lie otherwise in memory are stored wrongly",
     38: "a row of zeros does not count",
 }
 TOO_MUCH = "a row more than the capacity is accepted"
+FITS = "rows that fit are refused"
 INFINITE = "a number above the range of the cache's type becomes infinite"
 LENGTH = "a refused append changes the length"
 
@@ -55,10 +57,14 @@ LENGTH = "a refused append changes the length"
 def mechanism(verdict: Verdict) -> str:
     """What is broken, in words."""
     found = verdict.found
+    if found is not None and found.aspect == TYPO:
+        return f"refuses by {found.found}: probably a typo"
     if found is not None and found.expected == AN_ANSWER:
         return f"a call never comes back: {found.found}"
     if found is not None and verdict.rule == 9 and found.expected == "refused":
         return TOO_MUCH
+    if found is not None and verdict.rule in (7, 8) and found.expected == "accepted":
+        return FITS
     if found is not None and verdict.rule == 11 and found.aspect == "length":
         return LENGTH
     if found is not None and verdict.rule == 35 and found.aspect == "contents":
@@ -67,7 +73,7 @@ def mechanism(verdict: Verdict) -> str:
 
 
 def as_json(verdicts: Sequence[Verdict], decoded: ModelTest | None = None) -> dict[str, Any]:
-    """The whole report; `findings` are the roots, or else what the model test found."""
+    """The whole report; `findings` are the roots, and what the model test found."""
     findings = [_finding(verdict) for verdict in verdicts if verdict.state == "fail"]
     told: dict[str, Any] = {"rules": [_rule_json(verdict) for verdict in verdicts]}
     if decoded is not None:

@@ -7,7 +7,7 @@ is left, in the same respect and with sizes that it knows, nothing is seen that 
 One sequence that is right without those calls makes the failure a finding of its own.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from core.contract.calls import Append, Ask, Call, Sizes
@@ -70,6 +70,13 @@ def _resized(case: Case, sizes: Sizes) -> Case:
 def rank(rule: int) -> int:
     """How basic a rule is; the most basic is 0."""
     return BASIC.index(rule) if rule in BASIC else len(BASIC) + rule
+
+
+def top(number: int, above: Mapping[int, int]) -> int:
+    """The rule at the end of a chain of rules that explain each other."""
+    while number in above:
+        number = above[number]
+    return number
 
 
 def _is_alike(broken: Break | None, found: Break) -> bool:

@@ -179,7 +179,7 @@ def lengths(heard: Heard) -> Break | None:
         wanted = expected.number
         if answer.was_refused:
             return Break(at, name, str(wanted), _raised(answer))
-        if answer.number != wanted:
+        if answer.number is not None and answer.number != wanted:
             return Break(at, name, str(wanted), str(answer.number))
     return None
 

@@ -50,7 +50,7 @@ def _wrong_shapes(plan: Plan) -> Iterator[Case]:
 
 def _stretched(plan: Plan) -> Iterator[Case]:
     """One row, head or sequence of keys or values where the other has several."""
-    sizes = plan.sizes(8, batch=2) if plan.has_batch else plan.sizes(8)
+    sizes = plan.sizes(8, batch=2) if plan.takes_batches else plan.sizes(8)
     first, right = rows_of(sizes, [0]), rows_of(sizes, [1, 2, 3])
     yield Case(sizes, (first, _with(right, k=(1, 2, 3), v=(1,))))
     yield Case(sizes, (first, _with(right, k=(1,), v=(1, 2, 3))))
@@ -63,7 +63,7 @@ def _stretched(plan: Plan) -> Iterator[Case]:
 
 def _stretched_shapes(plan: Plan) -> Iterator[Case]:
     """Keys and values that agree, each with one place where the cache has several."""
-    sizes = plan.sizes(8, batch=2) if plan.has_batch else plan.sizes(8)
+    sizes = plan.sizes(8, batch=2) if plan.takes_batches else plan.sizes(8)
     for tokens in ([1, 2], [1]):
         first, right = rows_of(sizes, [0]), rows_of(sizes, tokens)
         yield Case(sizes, (first, changed(right, d=1)))

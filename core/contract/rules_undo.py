@@ -93,7 +93,7 @@ def _saved(plan: Plan) -> Iterator[Case]:
 
 
 def _reordered(plan: Plan) -> Iterator[Case]:
-    if not plan.has_batch:
+    if not plan.takes_batches:
         return
     sizes = plan.sizes(6, batch=2)
     if sizes.batch != 2:
@@ -133,7 +133,7 @@ def _parents(heard: Heard) -> Break | None:
 
 
 def _neighbours(plan: Plan) -> Iterator[Case]:
-    if not plan.has_batch:
+    if not plan.takes_batches:
         return
     sizes = plan.sizes(6, batch=2)
     if sizes.batch == 2:

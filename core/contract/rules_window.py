@@ -32,7 +32,7 @@ def _order(plan: Plan) -> Iterator[Case]:
 
 def _blocks(plan: Plan) -> Iterator[Case]:
     """What the append of a block gave back, for its first row to attend to."""
-    if plan.policy != "window":
+    if plan.policy != "window" or not plan.gives_back:
         return
     for window in (2, 3, 5):
         sizes = plan.sizes(window)

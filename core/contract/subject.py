@@ -53,6 +53,7 @@ class Surface:
         roles: the sizes that its constructor takes.
         takes_layer: one object holds several layers.
         takes_positions: it is told where rows go, and answers with whole buffers.
+        length_is_a_place: its length is called as a place in the text is.
         names_a_window: its capacity is called a window.
         fixed: sizes that were given by hand.
         arguments: argument of the constructor -> the sizes it stands for.
@@ -66,6 +67,7 @@ class Surface:
     roles: frozenset[str]
     takes_layer: bool
     takes_positions: bool
+    length_is_a_place: bool
     names_a_window: bool
     fixed: Mapping[str, Any]
     arguments: Mapping[str, list[str]]
@@ -203,6 +205,7 @@ def _surface(told: dict[str, Any]) -> Surface:
         roles=frozenset(told["roles"]),
         takes_layer=told["takes_layer"],
         takes_positions=told["takes_positions"],
+        length_is_a_place=told["length_is_a_place"],
         names_a_window=told["names_a_window"],
         fixed=told["fixed"],
         arguments=told["arguments"],

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from app import cli
-from app.__main__ import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 CACHES = ROOT / "tests" / "helpers" / "caches"
@@ -34,10 +33,6 @@ def told(capsys):
 
 def states(text):
     return {rule["rule"]: rule["state"] for rule in json.loads(text)["rules"]}
-
-
-def test_the_program_knows_the_command():
-    assert "check" in COMMANDS
 
 
 def test_a_class_with_faults_is_told_with_the_calls_that_show_them(told):
@@ -169,6 +164,18 @@ def test_tests_are_written_where_something_is_broken_and_only_there(told, tmp_pa
     assert text.endswith(f"tests that fail as this class does: {path}\n")
     assert path.read_text("utf-8").count("\ndef test_rule_") == 3
     assert os.listdir(tmp_path) == ["test_theirs.py"]
+
+
+def test_models_are_asked_where_only_checks_of_arguments_are_missing(told, tmp_path):
+    text = (CACHES / "listed.py").read_text("utf-8")
+    path = tmp_path / "theirs.py"
+    path.write_text(text.replace("if k.shape != v.shape:", "if False:"), encoding="utf-8")
+    status, text, _ = told(f"{path}:ListedCache")
+    assert status == 1
+    assert text.endswith(
+        "models are asked all the same: none gives what such a rule is about\n"
+        "tiny-learned, tiny-rope, tiny-alibi decode with it as without a cache\n"
+    )
 
 
 HANGS = """

@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 import pytest
 
 from app import cli
-from app.__main__ import COMMANDS
 from core.faults.catalog import FAULTS
 from core.lessons import PART_TITLES, lesson_folder, load_lesson
 
@@ -53,10 +52,6 @@ def printed(capsys):
         return capsys.readouterr().out
 
     return run
-
-
-def test_the_program_knows_the_command():
-    assert "lesson" in COMMANDS
 
 
 def test_as_markdown_it_is_the_parts_of_the_lesson_under_a_readable_title(printed):

@@ -9,6 +9,7 @@ from typing import Any
 
 from .adapter import CacheAdapter, twin
 from .arrays import Arrays, overwrite
+from .shown import whole
 
 
 class Driver:
@@ -132,8 +133,6 @@ def _into(scratch: tuple[Any, ...], fresh: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _number(found: Any) -> Any:
-    """A number by its value, and whether it is a whole one of its own."""
-    if isinstance(found, bool) or not isinstance(found, int):
-        kind = type(found).__name__
-        return {"kind": kind, "value": int(found)}
-    return {"kind": "int", "value": int(found)}
+    """A number by its value, if it is a whole one, and the type that it has."""
+    is_int = isinstance(found, int) and not isinstance(found, bool)
+    return {"kind": "int" if is_int else type(found).__name__, "value": whole(found)}

@@ -43,6 +43,9 @@ LENGTHS = (
     "n", "length", "len", "n_rows", "cur_len", "seq_len", "used", "count", "fill", "get_seq_length",
     "offset", "pos", "_n", "_length",
 )  # fmt: skip
+PLACES = ("get_seq_length", "offset", "pos")
+"""Lengths that count, in a window, the tokens seen as often as the rows held."""
+
 SEEN = ("seen", "seen_tokens", "_seen_tokens", "n_seen", "tokens_seen", "total")
 RESETS = ("reset", "clear")
 TRUNCATES = ("truncate", "crop")

@@ -45,6 +45,7 @@ def _loaded(ask: dict[str, Any]) -> tuple[Driver, dict[str, Any]]:
             "offers": _offers(adapter),
             "takes_layer": adapter.has_layers,
             "takes_positions": False,
+            "length_is_a_place": False,
             "roles": _roles(adapter),
             "names_a_window": adapter.is_window,
             "fixed": {},
@@ -58,6 +59,7 @@ def _loaded(ask: dict[str, Any]) -> tuple[Driver, dict[str, Any]]:
             "offers": adapter.offers(),
             "takes_layer": adapter.takes_layer,
             "takes_positions": adapter.takes_positions,
+            "length_is_a_place": adapter.length_is_a_place,
             "roles": sorted({role for roles in constructor.roles.values() for role in roles}),
             "names_a_window": constructor.names_a_window,
             "fixed": {

@@ -14,7 +14,7 @@ from . import names
 
 @dataclass(frozen=True)
 class Number:
-    """A number that is an attribute, a method, or a method of the layer.
+    """A number that is an attribute, a method, or a method of the layer; also one for each layer.
 
     `name` "len" with `is_len` stands for `len(cache)`.
     """
@@ -24,11 +24,26 @@ class Number:
 
     def of(self, cache: Any, layer: int) -> Any:
         """Its value now."""
-        return len(cache) if self.is_len else called(getattr(cache, self.name), layer)
+        if self.is_len:
+            return len(cache)
+        found = getattr(cache, self.name)
+        return called(found, layer) if callable(found) else _of_layer(found, layer)
 
     def spelled(self, cache: Any) -> str:
         """As Python, of layer {layer}."""
-        return "len(cache)" if self.is_len else f"cache.{self.name}{_brackets(cache, self.name)}"
+        if self.is_len:
+            return "len(cache)"
+        index = "[{layer}]" if isinstance(getattr(cache, self.name), list | tuple) else ""
+        return f"cache.{self.name}{_brackets(cache, self.name)}{index}"
+
+    def is_told_by(self, cache: Any, n_layers: int) -> bool:
+        """Whether it is a whole number of each layer; what a method of theirs raises is told."""
+        try:
+            return all(whole(self.of(cache, layer)) is not None for layer in range(n_layers))
+        except (IndexError, TypeError):  # not a number for each layer, or other arguments
+            return False
+        except Exception:  # noqa: BLE001  (whatever their method raises)
+            return True
 
 
 @dataclass(frozen=True)
@@ -74,12 +89,37 @@ def shown_by(sample: Any) -> Shown | None:
     return None
 
 
-def length_of(sample: Any) -> Number | None:
-    """What tells how many rows can be read."""
-    name = names.first_of(sample, names.LENGTHS)
-    if name is not None:
-        return Number(name)
-    return Number("len", is_len=True) if hasattr(type(sample), "__len__") else None
+def length_of(sample: Any, n_layers: int) -> Number | None:
+    """What tells how many rows can be read: a method before what may be anything."""
+    methods, attributes = _numbers(sample, names.LENGTHS)
+    own = [Number("len", is_len=True)] if hasattr(type(sample), "__len__") else []
+    found = (*methods, *own, *attributes)
+    return next((number for number in found if number.is_told_by(sample, n_layers)), None)
+
+
+def seen_by(sample: Any, n_layers: int) -> Number | None:
+    """What tells how many tokens were seen."""
+    methods, attributes = _numbers(sample, names.SEEN)
+    found = (*methods, *attributes)
+    return next((number for number in found if number.is_told_by(sample, n_layers)), None)
+
+
+def _numbers(sample: Any, known: tuple[str, ...]) -> tuple[list[Number], list[Number]]:
+    """Methods and attributes of these names."""
+    there = [name for name in known if hasattr(sample, name)]
+    methods = [name for name in there if callable(getattr(sample, name))]
+    return [Number(name) for name in methods], [Number(n) for n in there if n not in methods]
+
+
+def whole(found: Any) -> int | None:
+    """The whole number that something is, of whatever type; None: it is none."""
+    if isinstance(found, bool | str | bytes):
+        return None
+    try:
+        value = int(found)
+        return value if bool(found == value) else None
+    except (TypeError, ValueError, RuntimeError, OverflowError):  # torch has errors of its own
+        return None
 
 
 def called(found: Any, layer: int) -> Any:

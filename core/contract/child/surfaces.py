@@ -13,7 +13,7 @@ from . import names
 from .adapter import CacheAdapter
 from .arrays import Arrays
 from .constructor import Constructor, NotDrivableError
-from .shown import Number, length_of, shown_by
+from .shown import length_of, seen_by, shown_by
 
 CALLABLE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -46,9 +46,9 @@ class Recognised(CacheAdapter):
             )
         self._arguments = _argument_roles(getattr(sample, self._adder), self._adder)
         self._shown = shown_by(sample)
-        self._length = length_of(sample)
-        seen = names.first_of(sample, names.SEEN)
-        self._seen = None if seen is None else Number(seen)
+        n_layers = sizes["n_layers"] if self.takes_layer else 1
+        self._length = length_of(sample, n_layers)
+        self._seen = seen_by(sample, n_layers)
         self._sample = sample
         self._reset = names.first_of(sample, names.RESETS)
         self._truncate = names.first_of(sample, names.TRUNCATES)
@@ -79,6 +79,11 @@ class Recognised(CacheAdapter):
         if self._shown is None:
             return False
         return self._shown.is_method or not self._gives_back
+
+    @property
+    def length_is_a_place(self) -> bool:
+        """Whether the name of the length is that of a place in the text."""
+        return self._length is not None and self._length.name in names.PLACES
 
     def words(self) -> str:
         """The surface, as a report names it."""

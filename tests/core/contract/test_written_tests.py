@@ -48,7 +48,6 @@ MUTANTS = (
     ("layered", "self.value_cache = [torch.zeros(shape, dtype=dtype)", "self.value_cache = [torch.zeros(shape)", (35,)),
     ("layered", "self.lengths[layer_idx] = end", "self.lengths[0] = end", (20,)),
     ("layered", "self.value_cache[layer_idx] = self.value_cache[layer_idx].index_select(0, index)", "pass", (32,)),
-    ("layered", "if k.device != held.device:", "if k.is_meta:\n            return self.get(layer_idx)\n        if False:", (36,)),
     ("layered", "self.lengths = [min(n, length) for length in self.lengths]", "self.lengths[0] = n", (28,)),
     ("saving", "k, v, self.n = saved", "k, v, _ = saved", (31,)),
     ("positions", "[:, :, input_pos] = k", "[:, :, input_pos - 1] = k", (3,)),

@@ -1,0 +1,30 @@
+"""Why a rule has nothing to ask of a class."""
+
+from core.contract.plan import Declared, Plan
+
+PAGED = {
+    39: "every block is free or owned, and by one owner",
+    40: "unwritten rows of a last block are never read; a shared block is copied before a write",
+}
+"""Asked of nobody yet: no surface that is recognised hands out blocks."""
+
+DECLARED_OUT: dict[Declared, tuple[int, ...]] = {"live_views": (18,), "whole_buffer": (1, 2, 4)}
+"""Rules that are not asked of a class which declares to be otherwise."""
+
+
+def why_none(plan: Plan, rule: int) -> str:
+    """The reason, in words."""
+    if rule in (9, 10, 12) and plan.policy != "refuse":
+        return f"when it is full, it {'lets rows go' if plan.policy == 'window' else 'grows'}"
+    if plan.policy != "window" and rule in (*range(22, 27), 30):
+        return "it lets no rows go"
+    if rule in (20, 21):
+        return "one object is one layer"
+    if rule in (32, 33):
+        refused = f"it takes one sequence; two are refused: {plan.no_batch}"
+        return refused if plan.no_batch else "its arrays have no axis of sequences"
+    if rule == 24:
+        return "its constructor takes no number of first rows that stay"
+    if rule == 25 and not plan.gives_back:
+        return "adding rows gives nothing back: what a block attends to is not seen"
+    return "it does not apply to this class"
