@@ -29,6 +29,7 @@ from core.trace_steps import read_step, write_step
 from core.trace_verdicts import read_verdict, write_verdict
 from core.trace_versions import Versions, versions_here
 from core.verdict import StepVerdict
+from resources import resource_path
 
 SCHEMA = 1
 
@@ -168,7 +169,10 @@ def top_logit(record: StepRecord) -> float | None:
 def _recorded(trace: Trace) -> Recorded:
     model = trace.model
     if model.path is not None:
-        model = replace(model, path=str(Path(model.path).absolute()))
+        folder = Path(model.path).absolute()
+        # One that ships with the program is known by its name, wherever it lies.
+        is_shipped = folder.parent == Path(resource_path("models"))
+        model = replace(model, path=None if is_shipped else str(folder))
     return Recorded(
         model=model,
         end=trace.end,

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,12 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import TraceError
-from core.spec import Decode, FaultUse, Prefill, Probe, Rollback
+from core.model.loading import load_model
+from core.session import Session
+from core.spec import Decode, FaultUse, Prefill, Probe, Rollback, RunSpec
 from core.trace_container import read_container, write_container
 from core.trace_json import to_json
 from core.trace_rerun import rerun
 from core.trace_versions import versions_here
 from core.tracefile import Notes, open_trace, save_trace
+from resources import resource_path
 from tests.helpers.runs import Judged, judged, spec_for, tiny
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -471,3 +475,14 @@ def test_a_file_that_asks_for_endless_steps_is_made_again_as_far_as_it_was_recor
     opened = small_with(plain, tmp_path)
     endless = replace(opened, spec=replace(opened.spec, steps=10**15))
     assert rerun(endless, tiny("learned")).agreement == "identical"
+
+
+def test_a_shipped_model_is_kept_by_its_name_and_another_one_by_its_folder(tmp_path):
+    spec = RunSpec(model="learned", prompt_ids=(3, 1), steps=1, capacity=8)
+    copied = tmp_path / "copied"
+    shutil.copytree(resource_path("models", "learned"), copied)
+    for name, path in (("learned", None), (str(copied), str(copied))):
+        session = Session(replace(spec, model=name), load_model(name))
+        session.run()
+        save_trace(tmp_path / "run.kvtrace", session.trace, full=True)
+        assert open_trace(tmp_path / "run.kvtrace").recorded.model.path == path
