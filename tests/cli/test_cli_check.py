@@ -199,14 +199,6 @@ HANGS = """
 """
 
 
-@pytest.fixture
-def ctrl_c_is_heard():
-    """Programs that are started hear Ctrl+C; those of a shell's background job would not."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_ends_the_check_and_the_process_of_the_class(tmp_path):
     path, pid_file = tmp_path / "theirs.py", tmp_path / "pid"

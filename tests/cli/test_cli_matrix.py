@@ -109,6 +109,7 @@ class Interrupted:
 
 
 @needs_blocking
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_a_process_that_is_still_being_set_up_leaves_ctrl_c_to_its_parent(capfd, monkeypatch):
     monkeypatch.setattr(cli_matrix, "_leave_ctrl_c", Interrupted())
     assert main([*FEW, "--jobs", "2"]) == 0
@@ -116,6 +117,7 @@ def test_a_process_that_is_still_being_set_up_leaves_ctrl_c_to_its_parent(capfd,
 
 
 @needs_blocking
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_while_processes_are_started_is_heard_once_they_are(capfd, monkeypatch):
     submit = ProcessPoolExecutor.submit
     n_submitted = 0

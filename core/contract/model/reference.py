@@ -22,10 +22,12 @@ def reference_logits(folder: Path, ids: Sequence[int]) -> tuple[FloatArray, str]
     Raises:
         ModelError: neither can read the folder.
     """
+    if not folder.is_dir():
+        raise ModelError(f"{folder}: there is no such folder; give that of a checkpoint")
     try:
         return _by_reference(folder, ids), "kvscope's reference"
     except ModelError:
-        if not folder.is_dir() or importlib.util.find_spec("transformers") is None:
+        if importlib.util.find_spec("transformers") is None:
             raise
         return _by_transformers(folder, ids), "transformers"
 
