@@ -23,6 +23,7 @@ from app.widgets import marks
 from app.widgets.canvas import Canvas
 from app.widgets.cell_canvas import CellCanvas
 from app.widgets.decades import amount, code, contrast, heat
+from app.widgets.kept_canvas import KeptCanvas
 from app.widgets.slot_ruler import SlotRuler
 from app.widgets.step_ruler import StepRuler
 from core.readouts.first_difference import first_difference_readout
@@ -106,6 +107,12 @@ def canvas_of(widget: QWidget) -> Canvas:
     return canvas
 
 
+def kept_canvas_of(widget: QWidget) -> KeptCanvas:
+    canvas = canvas_of(widget)
+    assert isinstance(canvas, KeptCanvas)
+    return canvas
+
+
 def picture(widget: QWidget) -> QImage:
     return widget.grab().toImage()
 
@@ -126,7 +133,7 @@ def labels_drawn(monkeypatch: pytest.MonkeyPatch, widget: QWidget) -> list[str]:
 
     with monkeypatch.context() as patch:
         patch.setattr(marks, "label", kept)
-        canvas_of(widget).refresh()
+        kept_canvas_of(widget).refresh()
         picture(widget)
     return drawn
 
@@ -572,8 +579,8 @@ def test_the_clean_run_says_that_it_is_an_illustration(
 ) -> None:
     widget = shown("tokens", FAULTY, (1000, 110))
     assert NOTE in labels_drawn(monkeypatch, widget)
-    assert canvas_of(widget).table().rows[2] == f"clean run ({NOTE})"
-    assert NOTE in str(canvas_of(widget).at_place(2, 3))
+    assert kept_canvas_of(widget).table().rows[2] == f"clean run ({NOTE})"
+    assert NOTE in str(kept_canvas_of(widget).at_place(2, 3))
 
 
 def test_the_words_about_the_clean_run_take_the_place_of_no_token(
@@ -601,7 +608,7 @@ def test_rows_of_tokens_that_go_on_beyond_the_edge_say_so(
 def test_where_a_token_is_forced_the_right_one_is_in_alarm_if_the_engine_would_miss_it(
     shown: MakeView,
 ) -> None:
-    canvas = canvas_of(shown("tokens", view_of(with_fault(FORCED, "mask-top-left"), 1)))
+    canvas = kept_canvas_of(shown("tokens", view_of(with_fault(FORCED, "mask-top-left"), 1)))
     assert has_alarm(canvas.grab().toImage(), LIGHT)
     assert "the engine would say" in str(canvas.at_place(1, 8))
     assert not has_alarm(picture(shown("tokens", view_of(FORCED, 1))), LIGHT)
