@@ -47,7 +47,7 @@ class TextTakes:
             self._add(record)
         takes: list[Take] = []
         link, lowest, n_left = self._ends[step], n_read, most_rows
-        while link is not None and n_left > 0:
+        while link is not None and n_left > 0 and lowest > 0:
             take, start = link.take, link.start
             stop = take.stop if take.stop <= lowest - start else lowest - start
             if stop > 0:
