@@ -148,10 +148,11 @@ open_window() {
     exec "$venv/bin/kvscope" "$@"
 }
 
-# run_part PYTEST-ARGUMENTS...: sets $result to passed, failed or "no tests".
+# run_part PYTEST-ARGUMENTS...: sets $result to passed, failed or "no tests". One process a core,
+# but each holds torch: more than four would fill the memory before they save time.
 run_part() {
     status=0
-    (cd "$root" && "$python" -m pytest "$@") || status=$?
+    (cd "$root" && "$python" -m pytest -n auto --maxprocesses 4 --dist worksteal "$@") || status=$?
     case $status in
     0) result=passed ;;
     5) result="no tests" ;;
