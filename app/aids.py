@@ -15,7 +15,9 @@ from app.looks import Looks
 from app.run_control import RunControl
 
 if TYPE_CHECKING:  # imported when it is asked for
+    from app.elsewhere_window import ElsewhereWindow
     from app.matrix_window import MatrixWindow
+    from app.messages import OpenedElsewhere
 
 
 class Aids(QObject):
@@ -27,6 +29,7 @@ class Aids(QObject):
         self._parent = parent
         self._control = control
         self.matrix: MatrixWindow | None = None
+        self.elsewhere: list[ElsewhereWindow] = []
         self._commands: Callable[[], list[QAction]] = list
         self._specs: tuple[ActionSpec, ...] = ()
 
@@ -76,10 +79,23 @@ class Aids(QObject):
         self.matrix.show()
         self.matrix.activateWindow()
 
+    def show_elsewhere(self, opened: OpenedElsewhere, looks: Looks) -> None:
+        """Show a trace that another engine wrote, in a window for each."""
+        from app.elsewhere_window import ElsewhereWindow
+
+        window = ElsewhereWindow(opened.path, opened.run, looks.theme)
+        self.elsewhere.append(window)
+        window.destroyed.connect(lambda: self.elsewhere.remove(window))
+        looks.changed.connect(window.dress)
+        window.show()
+        window.activateWindow()
+
     def close_windows(self) -> None:
         """Close what would stay when the main window goes."""
         if self.matrix is not None:
             self.matrix.close()
+        for window in list(self.elsewhere):
+            window.close()
 
     @Slot(object)
     def _show_run(self, draft: Draft) -> None:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from core.faults.known import BUILT_IN, KnownFaults
 from core.spec import RunSpec
+from core.foreign.checks import checked
+from core.foreign.file import read_foreign
+from core.foreign.readouts import ForeignRun
 from core.tracefile import OpenedTrace, open_trace, save_trace
 
 if TYPE_CHECKING:  # all of these import torch
@@ -51,6 +54,10 @@ class Backend(Protocol):
 
     def open_trace(self, path: Path) -> OpenedTrace:
         """What a trace file says; nothing is run."""
+        ...
+
+    def open_foreign(self, path: Path) -> ForeignRun:
+        """What a trace of another engine says."""
         ...
 
     def agreement(self, opened: OpenedTrace, session: Session) -> str:
@@ -108,6 +115,10 @@ class TorchBackend:
     def open_trace(self, path: Path) -> OpenedTrace:
         """What a trace file says; nothing is run."""
         return open_trace(path)
+
+    def open_foreign(self, path: Path) -> ForeignRun:
+        """What a trace of another engine says."""
+        return ForeignRun(checked(path, read_foreign(path).trace))
 
     def agreement(self, opened: OpenedTrace, session: Session) -> str:
         """How a run that was made again compares with the file it comes from, in a sentence."""

@@ -34,7 +34,7 @@ from app.layouts import Layouts
 from app.lesson_links import LessonLinks
 from app.looks import Looks
 from app.message_bar import MessageBar
-from app.messages import Failed, Ready
+from app.messages import Failed, OpenedElsewhere, Ready
 from app.notice import Notice
 from app.preferences import Preferences
 from app.reasons import STARTING, no_step
@@ -231,6 +231,7 @@ class MainWindow(QMainWindow):
         control.stepped.connect(self.message_bar.clear_passing)
         control.misfit.connect(self._on_misfit)
         control.wrong_reached.connect(self._bring_forward)
+        control.opened_elsewhere.connect(self._on_opened_elsewhere)
         for source in (control, self.files):
             source.noticed.connect(self.show_notice)
         self._refresh_timer.timeout.connect(self._refresh)
@@ -320,6 +321,10 @@ class MainWindow(QMainWindow):
         self.setup.show_devices(message.devices)
         version = message.version.partition("+")[0]
         self.status.show_engine(f"torch {version} · {', '.join(message.devices)}")
+
+    @Slot(object)
+    def _on_opened_elsewhere(self, message: OpenedElsewhere) -> None:
+        self.aids.show_elsewhere(message, self.looks)
 
     @Slot()
     def _on_run_started(self) -> None:

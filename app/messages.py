@@ -1,9 +1,12 @@
 """What crosses between the window and the worker thread: frozen, and passed by reference."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.draft import Draft
 from core.outcome import EndReason
@@ -13,6 +16,9 @@ from core.spec import RunSpec
 from core.trace import ModelInfo
 from core.tracefile import OpenedTrace
 from core.verdict import StepVerdict
+
+if TYPE_CHECKING:  # not loaded before the first picture
+    from core.foreign.readouts import ForeignRun
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +113,19 @@ class Opened:
     draft: Draft
     n_records: int
     trace: OpenedTrace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenedElsewhere:
+    """A file was read that another engine wrote.
+
+    Attributes:
+        path: the file.
+        run: all that it says.
+    """
+
+    path: Path
+    run: ForeignRun
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,19 @@ from app.cursor import Cursor
 from app.draft import Draft
 from app.engine_handle import EngineHandle
 from app.held_run import HeldRun
-from app.messages import Again, Ended, Failed, Idle, Opened, Ready, Recorded, Remade, Said, Started
+from app.messages import (
+    Again,
+    Ended,
+    Failed,
+    Idle,
+    Opened,
+    OpenedElsewhere,
+    Ready,
+    Recorded,
+    Remade,
+    Said,
+    Started,
+)
 from app.notice import Notice
 from app.player import Player
 from app.reasons import BROKEN
@@ -38,6 +50,7 @@ class RunFlow(QObject):
     rested = Signal()
     ready = Signal(object)
     draft_loaded = Signal(object)
+    opened_elsewhere = Signal(object)
     run_asked = Signal()
     run_started = Signal()
     stepped = Signal()
@@ -183,6 +196,19 @@ class RunFlow(QObject):
         self.run(message.draft, message.n_records, "newest", look_at, message.trace)
 
     @Slot(object)
+    def _on_opened_elsewhere(self, message: OpenedElsewhere) -> None:
+        """No run of ours: it is shown beside the one that there is."""
+        self._do_without_file()
+        self.opened_elsewhere.emit(message)
+
+    def _do_without_file(self) -> None:
+        """The file named at the start is none of our runs: the usual one."""
+        if self._file is not None:
+            self._file = None
+            if self._starting_id is None and self.cursor.run is None:
+                self.run(self.draft, 1, "newest", None)
+
+    @Slot(object)
     def _on_said(self, message: Said) -> None:
         if message.run_id == self.cursor.run_id:
             self.noticed.emit(Notice(message.text, is_passing=message.is_passing))
@@ -256,10 +282,8 @@ class RunFlow(QObject):
             self._is_broken = True
             self._wish = None
             self.situation_changed.emit()
-        elif self._file is not None:
-            self._file = None  # the file named at the start cannot be opened: the usual run
-            if self._starting_id is None and self.cursor.run is None:
-                self.run(self.draft, 1, "newest", None)
+        else:
+            self._do_without_file()
         if message.place is not None:
             self.misfit.emit(message)
         else:
@@ -369,6 +393,7 @@ class RunFlow(QObject):
         worker.idle.connect(self._on_idle)
         worker.failed.connect(self._on_failed)
         worker.opened.connect(self._on_opened)
+        worker.opened_elsewhere.connect(self._on_opened_elsewhere)
         worker.said.connect(self._on_said)
         self.cursor.changed.connect(self.situation_changed)
         self.player.changed.connect(self.situation_changed)

@@ -26,6 +26,7 @@ from app.messages import (
     Idle,
     Judged,
     Opened,
+    OpenedElsewhere,
     Ready,
     Recorded,
     Remade,
@@ -35,7 +36,7 @@ from app.messages import (
     Started,
 )
 from app.open_run import OpenRun
-from core.errors import CoreError
+from core.errors import CoreError, ForeignTraceError
 from core.faults.known import BUILT_IN, KnownFaults
 from core.model.names import model_names
 from core.readouts.run_history import RunHistory
@@ -60,6 +61,7 @@ class Worker(QObject):
     idle = Signal(object)
     failed = Signal(object)
     opened = Signal(object)
+    opened_elsewhere = Signal(object)
     said = Signal(object)
 
     def __init__(self, make_backend: Callable[[], Backend]) -> None:
@@ -109,7 +111,7 @@ class Worker(QObject):
         """Read a trace file; nothing is run."""
         with self._reporting(NO_RUN, path):
             if self._backend is not None:
-                self.opened.emit(_opened(path, self._backend, self._known))
+                self._open(path, self._backend)
 
     @Slot(object)
     def save(self, request: Save) -> None:
@@ -130,6 +132,12 @@ class Worker(QObject):
             if run is not None:
                 self._judge(run, request.cancelled)
         self.idle.emit(Idle(request.run_id))
+
+    def _open(self, path: Path, backend: Backend) -> None:
+        try:
+            self.opened.emit(_opened(path, backend, self._known))
+        except ForeignTraceError:
+            self.opened_elsewhere.emit(OpenedElsewhere(path, backend.open_foreign(path)))
 
     def _opened(self, wanted: Again) -> OpenRun | None:
         """The run of this number: the open one, or made again; None: it cannot be had.

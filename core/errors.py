@@ -38,5 +38,9 @@ class TraceError(CoreError):
     """A file that is no trace, or one that is damaged."""
 
 
+class ForeignTraceError(TraceError):
+    """A trace of another engine, where one of our own runs is asked for."""
+
+
 class LessonError(CoreError):
     """A lesson that lacks a part, or a link in it that leads nowhere."""

@@ -10,14 +10,15 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
-from core.errors import TraceError
+from core.errors import ForeignTraceError, TraceError
 from core.whole_files import replacing
 
 _TEXT_KEY = "kvscope"
 CHECKSUM_KEY = "sha256"
 _FROM_ELSEWHERE = (
-    "is a trace from elsewhere, of token ids and logits: kvscope validate tells what is in it, "
-    "kvscope compare where it differs from another; all else needs a trace of kvscope run"
+    "is a trace from elsewhere, of token ids and logits: kvscope FILE shows it, kvscope validate "
+    "tells what is in it, kvscope compare where it differs from another; all else needs a trace of "
+    "kvscope run"
 )
 _DTYPES = ("BOOL", "I64", "F16", "F32", "F64")
 
@@ -92,7 +93,7 @@ def _contents(path: Path) -> tuple[str, str | None, dict[str, np.ndarray]]:
         metadata = file.metadata() or {}
         if _TEXT_KEY not in metadata:
             if {"token_ids", "logits"} <= set(file.keys()):
-                raise TraceError(_FROM_ELSEWHERE)
+                raise ForeignTraceError(_FROM_ELSEWHERE)
             raise TraceError("is a safetensors file but no trace; give a .kvtrace")
         columns: dict[str, np.ndarray] = {}
         for name in file.keys():  # noqa: SIM118 - it is no mapping

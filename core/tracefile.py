@@ -18,7 +18,7 @@ from typing import cast
 
 import numpy as np
 
-from core.errors import TraceError
+from core.errors import ForeignTraceError, TraceError
 from core.record import StepRecord
 from core.spec import RunSpec
 from core.trace import EndReason, ModelInfo, Trace
@@ -152,11 +152,14 @@ def open_trace(path: Path) -> OpenedTrace:
     """Read and check a file; nothing is run.
 
     Raises:
+        ForeignTraceError: it is a trace of another engine (`core.foreign` reads it).
         TraceError: it is no trace, or it is damaged; one line that says what is wrong.
     """
     try:
         text, columns = read_container(path)
         return _opened(_document(text), columns)
+    except ForeignTraceError as error:
+        raise ForeignTraceError(f"{path}: {error}") from None
     except TraceError as error:
         raise TraceError(f"{path}: {error}") from None
 

@@ -273,4 +273,6 @@ def _sign(point: TimelinePoint, theme: Theme) -> tuple[str, QColor]:
         return "…", theme.dim
     if point.is_wrong:
         return "✕", theme.alarm
+    if not point.is_judged:
+        return "–", theme.dim
     return ("≈", theme.new) if point.logits == "rounding" else ("✓", theme.dim)

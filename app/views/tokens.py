@@ -21,7 +21,6 @@ from core.selection import Selection
 NAMES = ("this run", "right next", "clean run")
 NOTE, MORE = "illustration", "…"
 BLANK = "the text appears here, token by token"
-NO_FAULT, NO_CLEAN = "no fault is on: the same as this run", "not run yet"
 _HEADER_PX, _LEAST_ROW_PX, _MOST_ROW_PX, _MORE_PX = 18, 17, 23, 14
 _ROW_PX = (_LEAST_ROW_PX, _MOST_ROW_PX)
 _TURNS_A_COLUMN = 40
@@ -172,7 +171,7 @@ class _TokensCanvas(CellCanvas):
         painter.setFont(theme.sans(px=theme.small_px))
         if not readout.clean.end:
             place = QRectF(self._gutter_px() + 4, top, self.width() - self._gutter_px(), height)
-            words = NO_CLEAN if readout.has_fault else NO_FAULT
+            words = readout.clean_note
             marks.label(painter, place, words, theme.dim, Qt.AlignmentFlag.AlignLeft)
             return
         left = self._note_left(readout, shown)

@@ -14,7 +14,7 @@ from app.widgets.step_arrays import runs_of, worst
 from app.widgets.step_ruler import StepRuler
 from core.readouts.timeline import TimelinePoint
 
-_LOGITS_WRONG, _WRONG, _PENDING, _REFUSED, _ROUNDING, _RIGHT = 6, 5, 4, 3, 2, 1
+_LOGITS_WRONG, _WRONG, _PENDING, _REFUSED, _ROUNDING, _RIGHT, _UNJUDGED = 6, 5, 4, 3, 2, 1, 0
 _RANK_STEP = 1000.0
 """Room for the logarithm of an error below the next rank."""
 _DASH_PX = 4
@@ -67,12 +67,12 @@ def draw_strip(
     numbers: NDArray[np.float64],
     place: QRectF,
 ) -> None:
-    """A tall mark where a step is wrong, a low one where it is right, none where it is pending."""
+    """A tall mark where a step is wrong, a low one where it is right, none where that is open."""
     _, width, starts = ruler.pools()
     ranks = worst(numbers[:, :1], starts)[:, 0] // _RANK_STEP
     pixels = np.zeros((int(place.height()), len(starts)), np.uint32)
     pixels[3:, ranks >= _WRONG] = theme.alarm.rgba()
-    pixels[-3:, ranks < _PENDING] = theme.dead.rgba()
+    pixels[-3:, (ranks < _PENDING) & (ranks > _UNJUDGED)] = theme.dead.rgba()
     _paint(painter, pixels, place.left(), place.top(), width)
 
 
@@ -107,4 +107,6 @@ def _rank(point: TimelinePoint) -> int:
         return _PENDING
     if point.is_refused:
         return _REFUSED
+    if not point.is_judged:
+        return _UNJUDGED
     return _ROUNDING if point.logits == "rounding" else _RIGHT

@@ -9,13 +9,17 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
+def _open(point: TimelinePoint, otherwise: str) -> str:
+    return "pending" if point.is_pending else otherwise
+
+
 TABLE_COLUMNS: dict[str, Callable[[TimelinePoint], str]] = {
     "phase": lambda point: point.phase.replace("_", " "),
     "outcome": lambda point: point.outcome,
-    "length": lambda point: str(point.length),
-    "policy": lambda point: point.policy or "pending",
-    "mechanism": lambda point: point.mechanism or "pending",
-    "logits": lambda point: point.logits or ("pending" if point.is_pending else "none"),
+    "length": lambda point: "" if point.length is None else str(point.length),
+    "policy": lambda point: point.policy or _open(point, "not judged"),
+    "mechanism": lambda point: point.mechanism or _open(point, "not judged"),
+    "logits": lambda point: point.logits or _open(point, "none"),
     "largest error": lambda point: (
         _number(point.max_abs_error) if point.is_finite else "not finite"
     ),
@@ -25,14 +29,16 @@ TABLE_COLUMNS: dict[str, Callable[[TimelinePoint], str]] = {
 }
 
 
-def tip_of(point: TimelinePoint, capacity: int) -> Iterator[str]:
+def tip_of(point: TimelinePoint, capacity: int | None) -> Iterator[str]:
     """Its numbers in full, line by line."""
     yield f"step {point.step} · {point.phase.replace('_', ' ')} · {point.outcome}"
-    yield f"cache length {point.length} of {capacity}"
+    if point.length is not None:
+        yield f"cache length {point.length}" + ("" if capacity is None else f" of {capacity}")
     if point.is_pending:
         yield "verdict pending"
         return
-    yield f"policy {point.policy} · mechanism {point.mechanism}"
+    if point.policy is not None:
+        yield f"policy {point.policy} · mechanism {point.mechanism}"
     if point.logits is not None:
         yield f"logits {point.logits}"
         yield f"largest error {point.max_abs_error!r}" if point.is_finite else "not finite"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -83,7 +83,7 @@ def next_token_readout(view: RunView) -> NextTokenReadout:
     record, verdict = view.records[step], view.verdicts.get(step)
     logits = None if verdict is None else verdict.logits
     state = _state(record, verdict)
-    rows = tuple(_rows(view, record, logits))
+    rows = _rows(view, record, logits)
     is_wrong_choice = (
         logits is not None
         and logits.standing == "wrong"
@@ -99,7 +99,7 @@ def next_token_readout(view: RunView) -> NextTokenReadout:
         standing=None if logits is None else logits.standing,
         is_wrong_choice=is_wrong_choice,
         verdict=words,
-        sentence="; ".join([words, *_choice_words(rows, how)]),
+        sentence="; ".join([words, *choice_words(rows, how)]),
         selection=view.selection,
     )
 
@@ -122,25 +122,43 @@ def _state(record: StepRecord, verdict: StepVerdict | None) -> State:
 
 def _rows(
     view: RunView, record: StepRecord, logits: LogitsVerdict | None
-) -> Iterator[NextTokenRow]:
+) -> tuple[NextTokenRow, ...]:
     if record.logits is None:
-        return
-    engine = probabilities(record.logits)
-    reference = None if logits is None else probabilities(logits.reference)
-    chosen = int(record.logits.argmax())
+        return ()
+    right = None if logits is None else (logits.reference, logits.reference_token)
+    return tuple(token_rows(record.logits, right, record.next_token, view.token_text))
+
+
+def token_rows(
+    engine_logits: FloatArray,
+    right: tuple[FloatArray, int] | None,
+    read_next: int | None,
+    token_text: Callable[[int], str],
+) -> Iterator[NextTokenRow]:
+    """The best tokens of both, by the engine's probability.
+
+    Args:
+        engine_logits: [V].
+        right: [V] the reference's logits, and its choice; None: there is no reference.
+        read_next: the token that is read next, in any case one of the rows; None: nothing is.
+        token_text: what a token id shows as.
+    """
+    engine = probabilities(engine_logits)
+    reference = None if right is None else probabilities(right[0])
+    chosen = int(engine_logits.argmax())
     wanted = _best(engine) if reference is None else [*_best(engine), *_best(reference)]
-    extra = [] if record.next_token is None else [record.next_token]
+    extra = [] if read_next is None else [read_next]
     token_ids = dict.fromkeys([*wanted, *extra])
     order = sorted(token_ids, key=lambda i: (-_rank(engine[i]), i))
     for token_id in order:
         yield NextTokenRow(
             token_id=token_id,
-            text=view.token_text(token_id),
+            text=token_text(token_id),
             engine=float(engine[token_id]),
             reference=None if reference is None else float(reference[token_id]),
             is_engine_choice=token_id == chosen,
-            is_reference_choice=logits is not None and token_id == logits.reference_token,
-            is_read_next=token_id == record.next_token,
+            is_reference_choice=right is not None and token_id == right[1],
+            is_read_next=token_id == read_next,
         )
 
 
@@ -184,13 +202,17 @@ def _verdict_words(record: StepRecord, logits: LogitsVerdict | None, state: Stat
         return "verdict pending: the reference has not been asked yet"
     if logits is None:
         return "there is no reference: the step should not have read this token"
-    error = logits.max_abs_error
+    return logits_words(logits.standing, logits.max_abs_error, logits.band, logits.wrong_above)
+
+
+def logits_words(standing: Standing, error: float, band: float, wrong_above: float) -> str:
+    """A verdict on logits, with their largest error and both limits."""
     size = f"largest error {error:.3g}" if math.isfinite(error) else "not finite"
-    limits = f"right up to {logits.band:.2g}; wrong above {logits.wrong_above:.2g}"
-    return f"logits {logits.standing}: {size}; {limits}"
+    return f"logits {standing}: {size}; right up to {band:.2g}; wrong above {wrong_above:.2g}"
 
 
-def _choice_words(rows: Sequence[NextTokenRow], how: str | None) -> Iterator[str]:
+def choice_words(rows: Sequence[NextTokenRow], how: str | None) -> Iterator[str]:
+    """The engine's best token, the right one, and one that is read instead, in words."""
     engine = next((row for row in rows if row.is_engine_choice), None)
     if engine is None:
         return

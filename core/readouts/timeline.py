@@ -26,12 +26,12 @@ class TimelinePoint:
         step: its number.
         phase: what was asked.
         n_tokens: tokens that it read.
-        length: length of the cache after it.
+        length: length of the cache after it; None: not known.
         is_refused: whether it ended otherwise than carried out.
         outcome: how it ended, in words, and how it should have.
         is_pending: whether there is no verdict yet.
-        policy: None: pending.
-        mechanism: None: pending.
+        policy: None: pending, or nobody can judge it.
+        mechanism: likewise.
         logits: None: pending, or nothing to compare.
         max_abs_error: largest difference of a logit; None: pending, nothing to compare, or the
             logits are not finite.
@@ -44,7 +44,7 @@ class TimelinePoint:
     step: int
     phase: Phase
     n_tokens: int
-    length: int
+    length: int | None
     is_refused: bool
     outcome: str
     is_pending: bool
@@ -62,6 +62,11 @@ class TimelinePoint:
         """Whether any of the three verdicts is wrong."""
         return "wrong" in (self.policy, self.mechanism, self.logits)
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is any verdict."""
+        return not (self.policy is None and self.mechanism is None and self.logits is None)
+
 
 @dataclass(frozen=True, slots=True)
 class TimelineReadout:
@@ -70,7 +75,7 @@ class TimelineReadout:
     Attributes:
         points: one per step.
         current: the step looked at.
-        capacity: slots that the policy grants.
+        capacity: slots that the policy grants; None: not known.
         first_wrong: first step with any verdict wrong; None: none so far.
         n_pending: steps without a verdict.
         sentence: the verdict of the step looked at and the first wrong one, in words.
@@ -79,7 +84,7 @@ class TimelineReadout:
 
     points: tuple[TimelinePoint, ...]
     current: int
-    capacity: int
+    capacity: int | None
     first_wrong: int | None
     n_pending: int
     sentence: str

@@ -17,6 +17,7 @@ from core.selection import Selection
 if TYPE_CHECKING:
     from core.readouts.run_view import RunView
 
+NO_FAULT, NO_CLEAN = "no fault is on: the same as this run", "not run yet"
 TokenState = Literal["read", "next", "refused", "pending"]
 
 
@@ -89,7 +90,7 @@ class TokensReadout:
         right: at each column, the greedy choice of the reference for the text before it; only
             where the run had a choice. Pending where its verdict is not there yet.
         clean: the same spec without a fault, after the same step; no cells where there is no fault.
-        has_fault: whether there is a clean run to compare with.
+        clean_note: what stands in the place of a clean run that there is not.
         read_now: first and last column that the step read; None: it read nothing.
         sentence: the step in words.
         selection: what is looked at.
@@ -100,7 +101,7 @@ class TokensReadout:
     run: TokenRow
     right: TokenRow
     clean: TokenRow
-    has_fault: bool
+    clean_note: str
     read_now: tuple[int, int] | None
     sentence: str
     selection: Selection
@@ -123,7 +124,7 @@ def tokens_readout(view: RunView) -> TokensReadout:
         run=run,
         right=right,
         clean=clean,
-        has_fault=bool(view.spec.faults),
+        clean_note=NO_CLEAN if view.spec.faults else NO_FAULT,
         read_now=_read_now(record),
         sentence=_sentence(view, record, run, right),
         selection=view.selection,

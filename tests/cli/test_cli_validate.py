@@ -85,7 +85,7 @@ def test_a_run_of_ours_that_was_damaged_is_2(capsys):
 def test_what_needs_a_run_of_ours_says_what_a_trace_from_elsewhere_is_good_for(capsys):
     written()
     assert cli.main(["export", "a.kvtrace", "--out", "a.npz"]) == 2
-    assert "a.kvtrace: is a trace from elsewhere, of token ids and logits: kvscope validate" in (
+    assert "a.kvtrace: is a trace from elsewhere, of token ids and logits: kvscope FILE shows" in (
         capsys.readouterr().err
     )
     assert not Path("a.npz").exists()
