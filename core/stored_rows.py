@@ -48,6 +48,7 @@ class StoredRows:
             if record.parents:
                 self._reorder(record.parents)
             place = places.get(record.step)
+            tokens = [] if place is None else _tokens_first_read(record)
             for layer, told in enumerate(record.layers):
                 table = (record.request, layer)
                 if place is None:
@@ -58,7 +59,7 @@ class StoredRows:
                 if key not in bands:
                     keys = row_bands(self._dtype, known.stored_keys[layer])
                     bands[key] = (keys, row_bands(self._dtype, known.values[layer]))
-                off = _rows_off(place, layer, known, bands[key], rounding)
+                off = _rows_off(place, layer, tokens[layer], known, bands[key], rounding)
                 self._note(table, told.first_read.row, off)
             if record.layers:
                 self._latest[record.request] = self._read_by(record)
@@ -111,16 +112,16 @@ def _ranges(table: BoolArray, told: LayerRecord) -> tuple[tuple[int, int], ...]:
 def _rows_off(
     step: PlacedStep,
     layer: int,
+    tokens: IntArray,
     run: ReferenceRun,
     bands: tuple[FloatArray, FloatArray],
     rounding: Rounding,
 ) -> BoolArray:
     """[n] whether each row first read in a step is beyond the band; not where it has no token."""
-    told = step.record.layers[layer]
-    first = told.first_read
+    first = step.record.layers[layer].first_read
     start = step.record.token_index[-1] - step.row
     keys, values = run.stored_keys[layer], run.values[layer]
-    place = _tokens_of(told, first.row) - start
+    place = tokens - start
     is_known = (place >= 0) & (place < keys.shape[1])
     is_off = np.zeros(len(first.row), dtype=np.bool_)
     at = place[is_known]
@@ -132,9 +133,19 @@ def _rows_off(
     return is_off
 
 
-def _tokens_of(told: LayerRecord, rows: IntArray) -> IntArray:
-    """[n] the token really in each row; far below 0: none."""
-    read = told.plan.read_rows
+def _tokens_first_read(record: StepRecord) -> list[IntArray]:
+    """By layer, the tokens of the rows first read; looked up once for layers that agree."""
+    found: dict[tuple[int, int, int], IntArray] = {}
+    keys = [(id(t.plan), id(t.row_token), id(t.first_read.row)) for t in record.layers]
+    for key, told in zip(keys, record.layers, strict=True):
+        if key not in found:
+            found[key] = _tokens_of(told)
+    return [found[key] for key in keys]
+
+
+def _tokens_of(told: LayerRecord) -> IntArray:
+    """[n] the token really in each row first read; far below 0: none."""
+    read, rows = told.plan.read_rows, told.first_read.row
     none = np.iinfo(np.int64).min // 2
     table = np.full(1 + max(int(read.max(initial=-1)), int(rows.max(initial=-1))) + 1, none)
     table[read] = np.where(told.row_token == ABSENT, none, told.row_token)

@@ -21,7 +21,7 @@ from core.engine.recorder import Witness, to_host
 from core.engine.rows import RowStore
 from core.engine.sampling import Sampling
 from core.engine.seams import Seams
-from core.engine.types import Append, Ledger
+from core.engine.types import Append, Ledger, highest
 from core.outcome import OK, Ok, Outcome, PositionLimit, Refused
 from core.record import LayerRecord, Phase, StepRecord
 
@@ -218,7 +218,7 @@ class Engine:
             target = start.seen + len(new_ids) - request.n_rejected
             self._ledger = seams[0].crop(self._ledger, request.n_rejected)
             self._witness.forget_from(target)
-        return self._full_record(request, seams, planned, read_ids, n_short, logits)
+        return self._full_record(request, seams, planned, read_ids, token_index, n_short, logits)
 
     def _start(self, request: AppendTokens, run: Seams) -> tuple[Ledger, tuple[int, ...]]:
         """The ledger that the tokens are added to, and those of them that are to be read."""
@@ -236,17 +236,15 @@ class Engine:
 
     def _compute(self, planned: Planned, seams: LayerSeams, n_rejected: int) -> torch.Tensor:
         """Logits [V] of the last token that is kept."""
-        plans = {id(plan): plan for plan in planned.layers}
-        prepared = {key: prepare(self._model, plan) for key, plan in plans.items()}
-        layers = tuple(
-            (prepared[id(plan)], table) for plan, table in zip(planned.layers, seams, strict=True)
-        )
-        if self._store.n_allocated < self._store.n_rows:
-            highest = max(
-                max(plan.write_rows.max(initial=-1), plan.read_rows.max(initial=-1))
-                for plan in planned.layers
+        prepared = {plan: prepare(self._model, plan) for plan in set(planned.layers)}
+        layers = [
+            (prepared[plan], table) for plan, table in zip(planned.layers, seams, strict=True)
+        ]
+        if self._grows:
+            top = max(
+                max(highest(plan.write_rows), highest(plan.read_rows)) for plan in planned.layers
             )
-            self._store.reach(int(highest) + 1, [table.grow for table in seams])
+            self._store.reach(top + 1, [table.grow for table in seams])
         self._witness.begin(self._step, planned.token_index, planned.layers)
         token_ids = planned.token_ids
         last = len(token_ids) - 1 - n_rejected
@@ -280,8 +278,8 @@ class Engine:
         counted, outcome = seams[0].admit(ledger, Append(n_keys, n_values, 0, lacking))
         if isinstance(outcome, Ok):
             slots = seams[0].next_slots(ledger, n)
-            highest = max(int(table.slot_mapping(slots).max()) for table in seams)
-            self._store.reach(highest + 1, [table.grow for table in seams])
+            top = max(highest(table.slot_mapping(slots)) for table in seams)
+            self._store.reach(top + 1, [table.grow for table in seams])
             self._store.dead.let_go(self._store.layers, ledger, seams)
             none = np.full(n, ABSENT, dtype=np.int64)
             counted = counted.with_rows(slots, none, none, none)
@@ -311,20 +309,20 @@ class Engine:
         seams: LayerSeams,
         planned: Planned,
         read_ids: tuple[int, ...],
+        token_index: tuple[int, ...],
         n_short: int,
         logits: torch.Tensor,
     ) -> StepRecord:
         host_logits = to_host(logits)
         predicted = self._sampling.choose(host_logits, self._step)
         chosen = predicted if request.rank == 0 else _ranked(host_logits, request.rank)
-        forced, first = request.forced_next, planned.room.ledger.seen + planned.room.n_recomputed
-        first -= planned.room.n_skipped
+        forced = request.forced_next
         return StepRecord(
             step=self._step,
             request=self.which,
             phase=request.phase,
             token_ids=read_ids,
-            token_index=tuple(range(first, first + len(read_ids))),
+            token_index=token_index,
             outcome=OK,
             ledger=self._ledger,
             reported_length=seams[0].reported_length(self._ledger),

@@ -7,6 +7,7 @@ from the buffer, so that a row that was stored wrongly is also used wrongly.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -17,7 +18,7 @@ from core.arrays import ABSENT, IntArray
 from core.engine.blocks import Blocks, blocks_for, linear
 from core.engine.rows import LayerRows, RowSelection, RowStore, selection
 from core.engine.seams import Seams
-from core.engine.types import LayerPlan
+from core.engine.types import LayerPlan, are_all
 from core.model.config import ModelConfig
 from core.model.positions import Positions, positions_of
 from core.model.weights import LayerWeights, Weights
@@ -96,8 +97,7 @@ class Watcher(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
+class Prepared(NamedTuple):
     """A layer's plan with the parts that tensors need; shared by layers with one plan.
 
     Attributes:
@@ -118,7 +118,7 @@ class Prepared:
 def prepare(model: Model, plan: LayerPlan) -> Prepared:
     """What the tensors of a layer need of its plan."""
     device = model.weights.device
-    hidden = None if plan.mask.all() else torch.tensor(~plan.mask, device=device)
+    hidden = None if are_all(plan.mask) else torch.tensor(~plan.mask, device=device)
     read_at = plan.read_position_ids
     bias = model.positions.bias(
         plan.queries_at, plan.view_position_ids if read_at is None else read_at
@@ -135,7 +135,7 @@ def prepare(model: Model, plan: LayerPlan) -> Prepared:
 def run_layers(
     model: Model,
     store: RowStore,
-    layers: tuple[tuple[Prepared, Seams], ...],
+    layers: Sequence[tuple[Prepared, Seams]],
     token_ids: IntArray,
     watcher: Watcher,
     row: int,
@@ -250,5 +250,5 @@ def _attend(
     if prepared.hidden is not None:
         visible = scores.masked_fill(prepared.hidden, -torch.inf)
     attention = torch.softmax(visible, -1)
-    mixed = torch.bmm(attention, values).transpose(0, 1).reshape(queries.shape[1], -1)
+    mixed = torch.bmm(attention, values).transpose(0, 1).flatten(1)
     return used_keys, scores, attention, mixed

@@ -1,17 +1,19 @@
 """Plan: an admitted append in integers, before any tensor is touched."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import ABSENT, PAD, BoolArray, IntArray, frozen
+from core.arrays import ABSENT, PAD, BoolArray, IntArray, as_ids, frozen
 from core.engine.policies import Numbering, Policy, Room
 from core.engine.seams import Seams
-from core.engine.types import LayerPlan, Ledger, are_same
+from core.engine.types import LayerPlan, Ledger, are_all, are_same, highest
+
+_NO_TOKENS = as_ids(())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Planned:
+class Planned(NamedTuple):
     """What is to be computed, and the ledger once it is done. T tokens.
 
     Attributes:
@@ -37,7 +39,7 @@ class Planned:
     @property
     def highest_position_id(self) -> int:
         """The largest position id that a token gets."""
-        return int(self.layers[0].position_ids.max())
+        return highest(self.layers[0].position_ids)
 
 
 class Planner:
@@ -81,7 +83,9 @@ class Planner:
         ledger = counted.with_rows(slots, token_index, position_ids, token_ids)
         query = np.where(token_index == ABSENT, PAD, token_index) if n_pad else token_index
         allowed = self._allowed(run, query, self._told(ledger, ledger.slot, ledger.token_index))
-        readable = tuple(frozen(ledger.token_index[row]) for row in allowed[n_pad:])
+        readable = [_chosen(ledger.token_index, row) for row in allowed[n_pad:]]
+        if n_pad:
+            readable = [_NO_TOKENS] * n_pad + readable
         plans: dict[int, LayerPlan] = {}
         of_layer: list[LayerPlan] = []
         for layer, table in enumerate(seams):
@@ -98,7 +102,7 @@ class Planner:
             token_ids=token_ids,
             token_index=token_index,
             slots=slots,
-            readable=(frozen(ledger.token_index[:0]),) * n_pad + readable,
+            readable=tuple(readable),
             layers=tuple(of_layer),
         )
 
@@ -152,7 +156,7 @@ class Planner:
         """`allowed` [T, n] is the answer for all entries of the ledger, in their order."""
         view_slots = seams.kv_view(ledger)
         read_rows = seams.slot_mapping(view_slots)
-        if read_rows.max(initial=-1) >= self._n_rows:
+        if highest(read_rows) >= self._n_rows:
             is_inside = read_rows < self._n_rows
             view_slots, read_rows = view_slots[is_inside], read_rows[is_inside]
         key, key_position_ids = ledger.claims_for(view_slots)
@@ -164,8 +168,8 @@ class Planner:
             write_rows=frozen(seams.slot_mapping(slots)),
             view_slots=frozen(view_slots),
             read_rows=frozen(read_rows),
-            view_token_index=frozen(key),
-            view_position_ids=frozen(key_position_ids),
+            view_token_index=key,
+            view_position_ids=key_position_ids,
             mask=frozen(seams.causal_mask(query, told, readable)),
             write_position_ids=self._numbering.write_position_ids(position_ids),
             read_position_ids=None if read_at is None else frozen(read_at),
@@ -175,6 +179,11 @@ class Planner:
 def _led_by(pads: IntArray, numbers: IntArray) -> IntArray:
     """The numbers of padding, and those of the tokens behind it."""
     return frozen(np.concatenate((pads, numbers)))
+
+
+def _chosen(numbers: IntArray, is_chosen: BoolArray) -> IntArray:
+    """Those of frozen `numbers` [n] that are chosen; the same array where all are."""
+    return numbers if are_all(is_chosen) else frozen(numbers[is_chosen])
 
 
 def _rows_ahead(ledger: Ledger, past_len: int) -> int:

@@ -6,7 +6,7 @@ indices; none knows slots, rows or tensors.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,8 +20,7 @@ Evict = Callable[[Ledger, int, int], Ledger]
 """The seam `evict`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(NamedTuple):
     """What a policy makes of an append.
 
     Attributes:

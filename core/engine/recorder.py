@@ -6,7 +6,7 @@ or is another token's. The file is long because these are one question: what wen
 back, whose it is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,7 +60,16 @@ def to_host(tensor: Tensor) -> FloatArray:
     """A read-only numpy array of the same numbers; bfloat16 becomes float32, which holds it."""
     if tensor.dtype is torch.bfloat16:
         tensor = tensor.float()
-    array: FloatArray = (tensor if tensor.is_cpu else tensor.cpu()).numpy()
+    return _shared_with_numpy(tensor if tensor.is_cpu else tensor.cpu())
+
+
+def to_host_like(like: Tensor) -> Callable[[Tensor], FloatArray]:
+    """`to_host`, without what it asks, for tensors in the number type and place of `like`."""
+    return _shared_with_numpy if like.is_cpu and like.dtype is not torch.bfloat16 else to_host
+
+
+def _shared_with_numpy(tensor: Tensor) -> FloatArray:
+    array: FloatArray = tensor.numpy()
     array.setflags(write=False)
     return array
 
@@ -130,6 +139,7 @@ class _RowWatch:
         self.names = names
         self.is_own = False
         self.is_surprised = False
+        self._to_host = to_host_like(kv)
         n_more = len(names.token) - kv.shape[2]
         rows = to_host(torch.nn.functional.pad(kv, (0, 0, 0, n_more)) if n_more else kv)
         bits = _bits(rows)
@@ -149,7 +159,7 @@ class _RowWatch:
 
     def stored(self, tokens: IntArray, rows: IntArray, new_rows: Tensor) -> None:
         """`new_rows` [2, Hkv, T, D] of `tokens` were handed to the store, for `rows`."""
-        self.new_rows = to_host(new_rows)
+        self.new_rows = self._to_host(new_rows)
         self.is_surprised = False
         self._given.append((tokens, self.new_rows))
         if len(rows) == 1:
@@ -163,7 +173,7 @@ class _RowWatch:
     def was_read(self, step: int, rows: IntArray, selected: RowSelection, read: Tensor) -> None:
         """`read` [2, Hkv, S, D] came back from `rows`: find out where it is not what was meant."""
         self.seen_rows = rows
-        found_rows = to_host(read)
+        found_rows = self._to_host(read)
         if isinstance(selected, slice) and self._stand_at(selected.start, found_rows):
             return
         bits = _bits(found_rows)
@@ -243,6 +253,7 @@ class Recorder:
         """Watch the rows of each layer of `store`, before anything is written."""
         names = _Names.unknown(store.n_rows)
         self._store = store
+        self._to_host = to_host_like(store.scratch)
         self._watches = tuple(_RowWatch(rows.kv, names) for rows in store.layers)
         self._step = 0
         self._tokens: IntArray = np.empty(0, dtype=np.int64)
@@ -277,7 +288,7 @@ class Recorder:
 
     def computed(self, layer: int, plan: LayerPlan, tensors: LayerTensors) -> None:
         """See `Watcher`."""
-        watch = self._watches[layer]
+        watch, to_host = self._watches[layer], self._to_host
         if self._asked != (watch.names, plan):
             self._asked, rows = (watch.names, plan), plan.read_rows
             self._found = frozen(watch.names.token[rows]), frozen(watch.names.version[rows])

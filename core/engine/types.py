@@ -112,7 +112,7 @@ class Ledger:
         table = np.full((2, size), ABSENT, dtype=np.int64)
         table[0, self.slot] = self.token_index
         table[1, self.slot] = self.position_id
-        found = table[:, slots]
+        found = frozen(table[:, slots])
         return found[0], found[1]
 
 
@@ -123,10 +123,20 @@ def are_same(numbers: IntArray, others: IntArray) -> bool:
     return numbers.dtype == others.dtype and numbers.tobytes() == others.tobytes()
 
 
+def are_all(truths: BoolArray) -> bool:
+    """Whether all of an array of any shape are true; faster than numpy's `all`."""
+    return bool(np.count_nonzero(truths) == truths.size)
+
+
+def highest(numbers: IntArray) -> int:
+    """The largest of numbers from 0 on; -1 where there are none. Faster than numpy's `max`."""
+    return int(numbers[numbers.argmax()]) if len(numbers) else -1
+
+
 def lowest_free(taken: IntArray, n: int) -> IntArray:
     """[n] the lowest slots that are not in `taken`, ascending."""
     n_taken = len(taken)
-    if n_taken == 0 or taken[taken.argmax()] == n_taken - 1:  # distinct: 0 to n_taken − 1
+    if highest(taken) == n_taken - 1:  # distinct: 0 to n_taken − 1, or none
         return np.arange(n_taken, n_taken + n)
     size = n_taken + n
     is_free = np.ones(size, dtype=bool)

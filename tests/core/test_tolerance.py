@@ -14,12 +14,31 @@ from core.model.weights import random_weights
 from core.policy_oracle import PolicyOracle, PolicyRules
 from core.reference import Reference, ReferenceRun
 from core.spec import DTYPE_NAMES, RunSpec
-from core.tolerance import field_band, largest, logits_band, wrong_floor
+from core.tolerance import field_band, gap, largest, logits_band, wrong_floor
 from tests.helpers.runs import SCHEMES, run, tiny
 
 EPS = {"float64": 2**-52, "float32": 2**-23, "float16": 2**-10, "bfloat16": 2**-7}
 N_RUNS = 45
 LAYER_FIELDS = ("keys", "values", "scores", "weights", "output", "residual")
+
+
+@pytest.mark.parametrize(
+    ("values", "reference", "expected"),
+    [
+        ([1.0, -2.0, 0.0], [3.0, -2.0, -0.5], [2.0, 0.0, 0.5]),
+        ([np.inf, -np.inf, np.nan, 1.0], [np.inf, -np.inf, np.nan, 4.0], [0.0, 0.0, 0.0, 3.0]),
+        (
+            [np.inf, np.inf, np.nan, 1.0],
+            [-np.inf, 2.0, 2.0, np.nan],
+            [np.inf, np.inf, np.nan, np.nan],
+        ),
+        ([], [], []),
+    ],
+    ids=["finite", "the same without a number", "another without a number", "nothing"],
+)
+def test_the_gap_is_none_where_both_are_the_same_infinity_or_no_number(values, reference, expected):
+    found = gap(np.array(values), np.array(reference))
+    assert np.array_equal(found, np.array(expected), equal_nan=True)
 
 
 def _some_spec(choose: random.Random, dtype: str) -> RunSpec:

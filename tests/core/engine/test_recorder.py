@@ -6,7 +6,7 @@ import torch
 
 from core.arrays import ABSENT, as_ids
 from core.engine.forward import LayerTensors
-from core.engine.recorder import Recorder, to_host
+from core.engine.recorder import Recorder, to_host, to_host_like
 from core.engine.rows import RowStore, selection
 from core.engine.seams import CORRECT
 from core.engine.types import LayerPlan
@@ -378,6 +378,14 @@ def test_numbers_come_to_the_host_unchanged_and_read_only():
         assert not array.flags.writeable
         assert np.array_equal(array.astype(np.float64), tensor.double().numpy())
     assert to_host(torch.ones(1, dtype=torch.float16)).dtype == np.float16
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_what_is_chosen_for_a_number_type_brings_the_same_numbers_to_the_host(dtype):
+    tensor = torch.tensor([1.0, -2.5, 3e-3]).to(dtype)
+    array, expected = to_host_like(torch.zeros(1, dtype=dtype))(tensor), to_host(tensor)
+    assert not array.flags.writeable
+    assert (array.dtype, array.tolist()) == (expected.dtype, expected.tolist())
 
 
 def test_a_wrong_store_of_the_same_bytes_after_a_rollback_is_named_again():

@@ -1,7 +1,8 @@
+import numpy as np
 import pytest
 
 from core.arrays import ABSENT, as_ids
-from core.engine.types import Ledger, lowest_free
+from core.engine.types import Ledger, are_all, highest, lowest_free
 from tests.helpers.ledgers import content, filled, ledger
 
 
@@ -17,6 +18,22 @@ def test_a_new_ledger_holds_nothing():
 )
 def test_the_lowest_free_slots_ascend(taken, n, expected):
     assert lowest_free(as_ids(taken), n).tolist() == expected
+
+
+@pytest.mark.parametrize("numbers", [[], [0], [3, 9, 4], [7, 7, 2], [0, 1, 2, 3]])
+def test_the_highest_number_is_that_of_python(numbers):
+    assert highest(as_ids(numbers)) == max(numbers, default=-1)
+
+
+@pytest.mark.parametrize("truths", [[[]], [[True]], [[True, True], [True, False]], [[False]]])
+def test_all_are_true_where_python_says_so(truths):
+    assert are_all(np.array(truths, dtype=bool)) is all(each for row in truths for each in row)
+
+
+def test_what_a_ledger_claims_cannot_be_written_to():
+    held = filled(8, 3)
+    for slots in (held.slot, as_ids([2, 0])):
+        assert not any(claims.flags.writeable for claims in held.claims_for(slots))
 
 
 def test_entries_are_added_without_being_counted():
