@@ -192,7 +192,7 @@ def _end(trace: Trace) -> str:
     words = _ENDS[trace.end or "cancelled"]
     last = trace.records[-1] if trace.records else None
     if last is not None and not isinstance(last.outcome, Ok):
-        words += f" ({outcome_words(last.outcome, last.phase, last.ledger.capacity)})"
+        words += f" ({outcome_words(last.outcome, last)})"
     return f"Ended after {plural(len(trace.records), 'step')}: {words}."
 
 

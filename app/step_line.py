@@ -87,7 +87,7 @@ def _is_prompt(record: StepRecord) -> bool:
 def _happening(record: StepRecord, token_text: Callable[[int], str]) -> list[str]:
     if not isinstance(record.outcome, Ok):
         offered = _tokens(record.token_ids, token_text)
-        ending = outcome_words(record.outcome, record.phase, record.ledger.capacity)
+        ending = outcome_words(record.outcome, record)
         return [*([f"offers {offered}"] if offered else []), ending]
     if record.phase == "rollback":
         return ["takes the newest tokens back", *_next(record, token_text)]

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 from app.advice import hint
 from app.backend import TorchBackend
 from app.cli_own import faults_on, known_faults
+from app.display import UNUSABLE_INPUT, application_on_a_display
 from app.docks.registry import DOCKS
 from app.draft import Draft
 from app.first_run import FirstRun, first_run
@@ -34,7 +35,6 @@ from core.spec import FaultUse
 
 SWITCH_INTERVAL_S = 0.001
 CLOSE_LIMIT_MS = 10_000
-UNUSABLE_INPUT = 2
 FIRST_RUN = replace(ROOMY, capacity=20)
 """Few enough slots that each is seen with all its numbers, and room for more than a sentence."""
 
@@ -84,7 +84,7 @@ def main(options: WindowOptions) -> int:
     # Ctrl+C in the terminal ends the program: Qt's event loop never returns to Python for it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     QApplication.setApplicationName("kvscope")
-    application = QApplication.instance() or QApplication(sys.argv[:1])
+    application = QApplication.instance() or application_on_a_display(sys.argv[:1])
     assert isinstance(application, QApplication)  # noqa: S101  (nothing else makes one)
     return _show(application, options, draft, known)
 

@@ -95,7 +95,7 @@ def cache_readout(view: RunView) -> CacheReadout:
         expected_length=None if expected is None else expected.length,
         seen=record.ledger.seen,
         expected_seen=None if expected is None else expected.seen,
-        outcome=compared_outcome(record.outcome, right_outcome, record.phase, capacity),
+        outcome=compared_outcome(record, right_outcome),
         is_outcome_wrong=right_outcome not in (None, record.outcome),
         missing=missing,
         left=left,

@@ -49,11 +49,11 @@ class CacheWords:
 
     def _outcome(self) -> Iterator[str]:
         """How a step ended that did not go on, or should not have."""
-        record, capacity = self.record, self.record.ledger.capacity
+        record = self.record
         right = None if self.expected is None else self.expected.outcome
         if isinstance(record.outcome, Ok) and right in (None, record.outcome):
             return
-        words = compared_outcome(record.outcome, right, record.phase, capacity)
+        words = compared_outcome(record, right)
         if right != record.outcome:
             yield words
         elif self._has_moved:

@@ -343,10 +343,10 @@ class _Values:
         yield listed(kind, "position_ids", self._record.position_ids, right)
 
     def _outcome(self, kind: Kind) -> SeamValue:
-        record, capacity = self._record, self._record.ledger.capacity
-        words = outcome_words(record.outcome, record.phase, capacity)
+        record = self._record
+        words = outcome_words(record.outcome, record)
         right: Outcome | None = None if self._expected is None else self._expected.outcome
-        right_words = None if right is None else outcome_words(right, record.phase, capacity)
+        right_words = None if right is None else outcome_words(right, record)
         return SeamValue(
             kind, "outcome", words, words, right_words, right not in (None, record.outcome)
         )

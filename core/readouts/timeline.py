@@ -120,7 +120,6 @@ def timeline_point(record: StepRecord, verdict: StepVerdict | None) -> TimelineP
     error = None if logits is None else logits.max_abs_error
     is_finite = error is None or math.isfinite(error)
     expected = None if verdict is None else verdict.expected.outcome
-    capacity = record.ledger.capacity
     first = None if verdict is None else verdict.first_difference
     return TimelinePoint(
         step=record.step,
@@ -128,7 +127,7 @@ def timeline_point(record: StepRecord, verdict: StepVerdict | None) -> TimelineP
         n_tokens=len(record.token_ids) if isinstance(record.outcome, Ok) else 0,
         length=record.reported_length,
         is_refused=not isinstance(record.outcome, Ok),
-        outcome=compared_outcome(record.outcome, expected, record.phase, capacity),
+        outcome=compared_outcome(record, expected),
         is_pending=verdict is None,
         policy=None if verdict is None else verdict.policy,
         mechanism=None if verdict is None else verdict.mechanism,

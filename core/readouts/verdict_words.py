@@ -78,8 +78,7 @@ def _tensor(difference: Difference) -> str:
 
 
 def _outcome(record: StepRecord, verdict: StepVerdict) -> str:
-    capacity = record.ledger.capacity
-    return compared_outcome(record.outcome, verdict.expected.outcome, record.phase, capacity)
+    return compared_outcome(record, verdict.expected.outcome)
 
 
 def _length(record: StepRecord, verdict: StepVerdict) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from core.arrays import BoolArray
 from core.outcome import Ok, Outcome, PositionLimit, Refused
-from core.record import Phase
+from core.record import StepRecord
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -35,15 +35,18 @@ def plural(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-def outcome_words(outcome: Outcome, phase: Phase, capacity: int) -> str:
-    """How a step ended, with its numbers."""
+def outcome_words(outcome: Outcome, record: StepRecord) -> str:
+    """How a step ended, or should have, with its numbers."""
     match outcome:
         case Ok():
             return "accepted"
-        case Refused(needed, free) if phase == "rollback":
+        case Refused() if record.n_probed[0] != record.n_probed[1]:
+            keys, values = record.n_probed
+            return f"refused: {plural(keys, 'key')} and {plural(values, 'value')}"
+        case Refused(needed, free) if record.phase == "rollback":
             return f"refused: needs {needed}, {free} still held"
         case Refused(needed, free):
-            return f"refused: needs {needed}, {free} free of {capacity}"
+            return f"refused: needs {needed}, {free} free of {record.ledger.capacity}"
         case PositionLimit(n_ctx):
             return f"ended: the model has {n_ctx} positions"
 
@@ -59,14 +62,12 @@ def outcome_name(outcome: Outcome) -> str:
             return "ended"
 
 
-def compared_outcome(
-    outcome: Outcome, expected: Outcome | None, phase: Phase, capacity: int
-) -> str:
+def compared_outcome(record: StepRecord, expected: Outcome | None) -> str:
     """How a step ended and, where that is wrong, how it should have; None: not judged yet."""
-    words = outcome_words(outcome, phase, capacity)
-    if expected is None or expected == outcome:
+    words = outcome_words(record.outcome, record)
+    if expected is None or expected == record.outcome:
         return words
-    return f"{words}; should be {outcome_words(expected, phase, capacity)}"
+    return f"{words}; should be {outcome_words(expected, record)}"
 
 
 def _run(numbers: Sequence[int]) -> str:

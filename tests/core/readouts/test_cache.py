@@ -239,7 +239,7 @@ def test_a_reprefilled_cache_counts_positions_from_zero() -> None:
         (
             with_fault(UNEVEN, "store-uneven"),
             2,
-            "accepted; should be refused: needs 2, 4 free of 12",
+            "accepted; should be refused: 2 keys and 1 value",
             True,
         ),
     ],

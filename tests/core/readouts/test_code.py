@@ -142,7 +142,7 @@ TABLES: dict[str, tuple[RunSpec, int, str, list[tuple[str, ...]]]] = {
             ("append.n_keys", "2"),
             ("append.n_values", "1"),
             ("append.n_lacking", "0"),
-            ("outcome", "accepted", "refused: needs 2, 4 free of 12"),
+            ("outcome", "accepted", "refused: 2 keys and 1 value"),
             ("length", "8 → 10 of 12", "8"),
             ("seen", "8"),
         ],

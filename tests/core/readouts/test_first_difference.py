@@ -56,7 +56,7 @@ CASES = {
     ),
     "store-uneven": (
         UNEVEN,
-        "step 2: accepted; should be refused: needs 2, 4 free of 12",
+        "step 2: accepted; should be refused: 2 keys and 1 value",
         Selection(step=2),
     ),
 }

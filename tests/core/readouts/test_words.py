@@ -1,9 +1,11 @@
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from core.outcome import OK, PositionLimit, Refused
+from core.outcome import OK, Outcome, PositionLimit, Refused
 from core.readouts.words import compared_outcome, outcome_words, ranges
 
 
@@ -21,17 +23,37 @@ def test_three_or_more_in_a_row_are_a_range(numbers: tuple[int, ...], words: str
     assert ranges(numbers) == words
 
 
-def test_a_refused_rollback_counts_rows_that_are_still_held() -> None:
-    assert outcome_words(Refused(3, 1), "rollback", 12) == "refused: needs 3, 1 still held"
+def step(phase: str, outcome: Outcome = OK, n_probed: tuple[int, int] = (0, 0)) -> Any:
+    """What is asked of a record."""
+    ledger = SimpleNamespace(capacity=12)
+    return SimpleNamespace(phase=phase, outcome=outcome, n_probed=n_probed, ledger=ledger)
 
 
-def test_the_end_of_the_position_table_is_no_refusal() -> None:
-    assert outcome_words(PositionLimit(256), "decode", 12) == "ended: the model has 256 positions"
+@pytest.mark.parametrize(
+    ("outcome", "record", "words"),
+    [
+        (Refused(2, 1), step("decode"), "refused: needs 2, 1 free of 12"),
+        (Refused(3, 1), step("rollback"), "refused: needs 3, 1 still held"),
+        (Refused(2, 1), step("probe", n_probed=(2, 2)), "refused: needs 2, 1 free of 12"),
+        (Refused(2, 4), step("probe", n_probed=(2, 1)), "refused: 2 keys and 1 value"),
+        (PositionLimit(256), step("decode"), "ended: the model has 256 positions"),
+    ],
+    ids=["decode", "rollback", "probe", "uneven probe", "positions"],
+)
+def test_an_ending_is_told_with_the_numbers_that_it_comes_from(
+    outcome: Outcome, record: Any, words: str
+) -> None:
+    assert outcome_words(outcome, record) == words
 
 
 def test_an_outcome_that_is_right_or_pending_stands_alone() -> None:
-    assert compared_outcome(OK, OK, "decode", 12) == "accepted"
-    assert compared_outcome(OK, None, "decode", 12) == "accepted"
+    assert compared_outcome(step("decode"), OK) == "accepted"
+    assert compared_outcome(step("decode"), None) == "accepted"
+
+
+def test_a_wrong_outcome_stands_before_the_right_one() -> None:
+    words = compared_outcome(step("decode"), Refused(1, 0))
+    assert words == "accepted; should be refused: needs 1, 0 free of 12"
 
 
 def test_readouts_load_without_torch_and_without_qt() -> None:
