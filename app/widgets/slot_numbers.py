@@ -1,6 +1,6 @@
 """The rows of labels under the slots: slot, token index, position id, text."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF
@@ -9,22 +9,15 @@ from PySide6.QtGui import QColor, QFont, QPainter
 from app.theme import Theme
 from app.widgets import marks
 from app.widgets.letters import letters
-from app.widgets.slot_ruler import SlotRuler
-from core.readouts.slot_labels import SlotLabel
+from app.widgets.slot_ruler import ALL_LABELS_PX, SlotRuler
+from core.readouts.slot_labels import NumbersShown, SlotLabel
 
 LABEL_PX = 14
-ALL_LABELS_PX, NUMBERS_PX, SOME_NUMBERS_PX = 28, 14, 6
+NUMBERS_PX, SOME_NUMBERS_PX = 14, 6
 _EVERY = 8
 _MOST_EVERY = 64
 _SHORT_TEXT, _TEXT_GAP_PX = 4, 3
 _ROOMY_PX, _SMALLER_PX, _ROOMY_TEXT_PX = 18, 2, 34
-_VALUES: dict[str, Callable[[SlotLabel], object]] = {
-    "slot": lambda label: label.slot,
-    "token": lambda label: label.token_index,
-    "position": lambda label: label.position_id,
-    "token = pos.": lambda label: label.token_index,
-    "text": lambda label: label.text,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,47 +26,46 @@ class LabelRow:
 
     name: str
 
-    def text(self, label: SlotLabel) -> str:
-        """What is written under a slot."""
-        value = _VALUES[self.name](label)
-        if value is None:
-            return "–" if label.is_counted and self.name != "text" else ""
-        return str(value)
+    def texts(self, numbers: NumbersShown, labels: Sequence[SlotLabel]) -> list[str]:
+        """What is written under each slot."""
+        if self.name == "text":
+            return [labels[slot].text or "" for slot in numbers.slot]
+        if self.name == "slot":
+            return [str(slot) for slot in numbers.slot]
+        values = numbers.position_id if self.name == "position" else numbers.token_index
+        return [
+            str(value) if value is not None else "–" if is_counted else ""
+            for value, is_counted in zip(values, numbers.is_counted, strict=True)
+        ]
 
-    def is_wrong(self, label: SlotLabel) -> bool:
-        """Whether it is not what is expected there."""
+    def is_wrong(self, numbers: NumbersShown) -> list[bool]:
+        """Which are not what is expected there."""
         if self.name == "token":
-            return label.is_token_wrong
-        return self.name == "position" and has_wrong_position(label)
+            return numbers.is_token_wrong
+        if self.name == "position":
+            return numbers.is_position_wrong
+        return [False] * len(numbers.slot)
 
-    def is_dim(self, label: SlotLabel) -> bool:
+    def is_dim(self, numbers: NumbersShown, at: int) -> bool:
         """Numbers that are all the same say little."""
-        is_equal = label.slot == label.token_index == label.position_id
-        return label.has_left or not label.is_counted or (is_equal and self.name != "text")
+        token = numbers.token_index[at]
+        is_equal = numbers.slot[at] == token == numbers.position_id[at]
+        is_quiet = is_equal and self.name != "text"
+        return numbers.has_left[at] or not numbers.is_counted[at] or is_quiet
 
 
-def label_rows(
-    ruler: SlotRuler, shown: Iterable[SlotLabel], *, has_equal_numbers: bool
-) -> tuple[LabelRow, ...]:
+def label_rows(ruler: SlotRuler, *, is_folded: bool) -> tuple[LabelRow, ...]:
     """The rows for which columns of a width have room, from the top.
 
-    One row says both numbers where they are equal in every slot and none of those shown is wrong.
+    `is_folded`: one row says both numbers, as they are equal and none that is shown is wrong.
     """
     px = ruler.column_px / ruler.scale
     if px < SOME_NUMBERS_PX:
         return ()
-    is_folded = has_equal_numbers and not any(
-        label.is_token_wrong or has_wrong_position(label) for label in shown
-    )
     names = ["slot", "token = pos."] if is_folded else ["slot", "token", "position"]
     if px >= ALL_LABELS_PX:
         names.append("text")
     return tuple(LabelRow(name) for name in names)
-
-
-def has_wrong_position(label: SlotLabel) -> bool:
-    """Whether it is not what the policy demands, or not what the ledger claims."""
-    return label.is_position_wrong or label.is_position_foreign
 
 
 class NumberPainter:
@@ -92,33 +84,39 @@ class NumberPainter:
         self._text_font = theme.mono(px=px - 1 if is_tight else px)
         self._struck.setStrikeOut(True)
 
-    def draw(self, row: LabelRow, labels: Sequence[tuple[int, SlotLabel]], top: float) -> None:
-        """A row of the labels of (column, slot)."""
+    def draw(
+        self, row: LabelRow, numbers: NumbersShown, labels: Sequence[SlotLabel], top: float
+    ) -> None:
+        """A row of the slots shown; `labels` are of all slots."""
         painter, ruler, theme = self._painter, self._ruler, self._theme
         tall = theme.px(LABEL_PX)
         marks.gutter_name(painter, theme, top, tall, ruler.gutter_px, row.name)
         font = self._text_font if row.name == "text" else self._font
         painter.setFont(font)
         self._is_struck, self._ink = False, None
-        texts = self._texts(row, [label for _, label in labels], font)
+        texts = self._texts(row, numbers, labels, font)
         digit = letters("0", font)  # all are as wide
         upper = top + (tall - digit.height) / 2
         every = self._every(digit.width * max(map(len, texts), default=0))
-        for (column, label), text in zip(labels, texts, strict=True):
-            is_wrong = row.is_wrong(label)
+        for at, (text, is_wrong) in enumerate(zip(texts, row.is_wrong(numbers), strict=True)):
+            column = ruler.first + at
             if not text or (column % every and not is_wrong):
                 continue
             left, width = ruler.left(column), digit.width * len(text)
             place_px = ruler.cell_px if width <= ruler.cell_px else width + 2.0
-            shown_font = self._choose(row, label, font, is_wrong=is_wrong)
-            at = QPointF(left + (place_px - width) / 2, upper)
-            painter.drawStaticText(at, letters(text, shown_font).layout)
+            is_struck = numbers.has_left[at] and row.name != "slot"
+            self._take(font, is_struck=is_struck)
+            self._take_ink(is_wrong=is_wrong, is_dim=row.is_dim(numbers, at))
+            shown = letters(text, self._struck if is_struck else font)
+            painter.drawStaticText(QPointF(left + (place_px - width) / 2, upper), shown.layout)
             if is_wrong:
                 marks.outline(painter, QRectF(left, top, place_px, tall - 1), theme.alarm)
                 self._ink = None
 
-    def _texts(self, row: LabelRow, labels: Sequence[SlotLabel], font: QFont) -> list[str]:
-        texts = [row.text(label) for label in labels]
+    def _texts(
+        self, row: LabelRow, numbers: NumbersShown, labels: Sequence[SlotLabel], font: QFont
+    ) -> list[str]:
+        texts = row.texts(numbers, labels)
         if row.name != "text":
             return texts
         room = self._ruler.column_px - _TEXT_GAP_PX
@@ -131,16 +129,14 @@ class NumberPainter:
             every *= 2
         return every
 
-    def _choose(self, row: LabelRow, label: SlotLabel, font: QFont, *, is_wrong: bool) -> QFont:
-        """Take pen and font of a label; gives the font."""
-        painter, theme = self._painter, self._theme
-        is_struck = label.has_left and row.name != "slot"
+    def _take(self, font: QFont, *, is_struck: bool) -> None:
         if is_struck != self._is_struck:
             self._is_struck = is_struck
-            painter.setFont(self._struck if is_struck else font)
-        dim_or_text = theme.dim if row.is_dim(label) else theme.text
-        ink = theme.alarm if is_wrong else dim_or_text
+            self._painter.setFont(self._struck if is_struck else font)
+
+    def _take_ink(self, *, is_wrong: bool, is_dim: bool) -> None:
+        theme = self._theme
+        ink = theme.alarm if is_wrong else theme.dim if is_dim else theme.text
         if ink is not self._ink:
             self._ink = ink
-            painter.setPen(ink)
-        return self._struck if is_struck else font
+            self._painter.setPen(ink)

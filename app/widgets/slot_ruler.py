@@ -1,11 +1,14 @@
 """Where columns stand: the same for every view of the same width, slots and chosen part."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 from PySide6.QtCore import QRectF
 
 GUTTER_PX = 82
+ALL_LABELS_PX = 28
+"""From this width of a column on, beside letters of the usual size, all labels of a slot fit."""
 WIDEST_PX = 60
 READABLE_PX, SCROLLED_PX = 14, 18
 """Narrower than the first, columns are scrolled, and are as wide as the second."""
@@ -44,9 +47,13 @@ class SlotRuler:
 
     @cached_property
     def side_px(self) -> float:
-        """Width of the side."""
+        """Width of the side; what columns lack to have all their labels, it gives if it can."""
         share = min(self.width * _SIDE_SHARE, _MOST_SIDE_PX)
-        return float(round(max(share, _LEAST_SIDE_PX * self.scale)))
+        labelled_px = self.n_columns * math.ceil(ALL_LABELS_PX * self.scale)
+        left_px = self.width - self.gutter_px - _GAP_PX - labelled_px
+        least_px = _LEAST_SIDE_PX * self.scale
+        wanted_px = min(share, left_px) if left_px >= least_px else share
+        return float(math.floor(max(wanted_px, least_px)))
 
     @cached_property
     def _free_px(self) -> float:

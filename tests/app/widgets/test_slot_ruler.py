@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.widgets.slot_ruler import READABLE_PX, SlotRuler
+from app.widgets.slot_ruler import ALL_LABELS_PX, READABLE_PX, SlotRuler
 
 WIDE = 660
 
@@ -15,7 +15,16 @@ def test_twelve_slots_are_wide_enough_for_numbers_in_the_narrowest_window() -> N
 
 
 def test_twelve_slots_have_room_for_texts_in_a_window_of_1280() -> None:
-    assert SlotRuler(650, 12).column_px >= 28
+    assert SlotRuler(650, 12).column_px >= ALL_LABELS_PX
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.3])
+def test_the_side_gives_what_twelve_slots_lack_for_their_texts(scale: float) -> None:
+    """A frame around a window of 1280 pixels takes some of them; the side keeps its least width."""
+    widths = [round(width * scale) for width in range(584, 660)]
+    rulers = [SlotRuler(width, 12, scale=scale) for width in widths]
+    assert min(ruler.column_px for ruler in rulers) >= ALL_LABELS_PX * scale
+    assert min(ruler.side_px for ruler in rulers) >= 104 * scale - 1
 
 
 @pytest.mark.parametrize("width", [394, 650, 1290, 2400])
