@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QInputDialog, QWidget
 
 from app.action_spec import ActionSpec
 from app.draft import Draft
 from app.looks import Looks
+from app.preferences import Preferences
 from app.run_control import RunControl
 
 if TYPE_CHECKING:  # imported when it is asked for
     from app.elsewhere_window import ElsewhereWindow
     from app.matrix_window import MatrixWindow
     from app.messages import OpenedElsewhere
+    from app.own_code import OwnCode
 
 
 class Aids(QObject):
     """Each is a window of its own that blocks nothing, and is imported when it is asked for."""
 
-    def __init__(self, parent: QWidget, control: RunControl) -> None:
-        """Takes the run; `offer` takes the commands."""
+    noticed = Signal(object)
+
+    def __init__(self, parent: QWidget, control: RunControl, preferences: Preferences) -> None:
+        """Takes the run, and what is remembered; `offer` takes the commands."""
         super().__init__(parent)
         self._parent = parent
         self._control = control
+        self._preferences = preferences
+        self.own_code: OwnCode | None = None
         self.matrix: MatrixWindow | None = None
         self.elsewhere: list[ElsewhereWindow] = []
         self._commands: Callable[[], list[QAction]] = list
@@ -90,8 +97,23 @@ class Aids(QObject):
         window.show()
         window.activateWindow()
 
+    def open_code(self, looks: Looks, path: Path | None = None) -> None:
+        """Check somebody's code, of this file or of one that is asked for."""
+        from app.own_code import OwnCode
+
+        if self.own_code is None:
+            self.own_code = OwnCode(self._parent, self._preferences, looks)
+            self.own_code.noticed.connect(self.noticed)
+            self.own_code.run_wanted.connect(self._show_fault)
+        if path is None:
+            self.own_code.ask_for_file()
+        else:
+            self.own_code.open_path(path)
+
     def close_windows(self) -> None:
         """Close what would stay when the main window goes."""
+        if self.own_code is not None:
+            self.own_code.close()
         if self.matrix is not None:
             self.matrix.close()
         for window in list(self.elsewhere):
@@ -101,6 +123,12 @@ class Aids(QObject):
     def _show_run(self, draft: Draft) -> None:
         """Load a run, in sight of whoever asked for it."""
         self._control.show_run("run of the matrix", draft)
+        self._parent.activateWindow()
+
+    @Slot(str)
+    def _show_fault(self, fault_id: str) -> None:
+        """Load the scenario that shows a fault, in sight of whoever asked for it."""
+        self._control.show_fault(fault_id)
         self._parent.activateWindow()
 
     @Slot()

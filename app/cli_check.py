@@ -4,7 +4,6 @@ What a model does with its cache is asked in `cli_check_model`.
 """
 
 import argparse
-import ast
 import json
 import sys
 from collections.abc import Sequence
@@ -14,13 +13,14 @@ from typing import Any
 from app.cli_check_options import N_RULES, option_of_another_kind
 from app.cli_check_target import target
 from app.cli_progress import Counter
+from app.constructor_arguments import constructor_arguments
 from app.standard_streams import complain
-from core.contract.check import Verdict, check
-from core.contract.decode import ModelTest, is_worth_asking, model_test
+from core.contract.check import Verdict
+from core.contract.decode import ModelTest
 from core.contract.plan import Declared, Plan, plan_for
-from core.contract.report import as_json, decoded_mechanism, mechanism
+from core.contract.report import as_json, decoded_mechanism, mechanism, not_driven_json
 from core.contract.subject import NotDrivableError, Source, Subject
-from core.contract.typos import TYPO
+from core.contract.whole_check import ClassCheck, class_check, plan_words
 from core.contract.written_tests import test_file
 from core.whole_files import check_writable, replacing
 
@@ -65,30 +65,38 @@ def check_class(arguments: argparse.Namespace) -> int:
     declared, only = _declared(arguments.declare or ()), tuple(arguments.only or ())
     if arguments.write_tests is not None:
         check_writable(arguments.write_tests)
-    counter = Counter("rule", len(set(only)) or N_RULES)
-    with Subject(source) as subject:
-        plan = plan_for(subject, declared)
-        verdicts = check(subject, plan, only, at=lambda _: counter.next())
-        counter.done()
-        is_broken = any(verdict.state == "fail" for verdict in verdicts)
-        is_asked = not only and is_worth_asking(verdicts)
-        decoded = model_test(subject, plan) if is_asked else None
+    found = _checked(source, declared, only, is_json=arguments.json)
     if arguments.json:
-        sys.stdout.write(f"{json.dumps(as_json(verdicts, decoded), allow_nan=False)}\n")
+        _write_json(as_json(found.verdicts, found.decoded))
     else:
-        _tell(source.name, plan, verdicts)
-        if decoded is not None:
-            if is_broken:
-                sys.stdout.write(
-                    "models are asked all the same: none gives what such a rule is about\n"
-                )
-            _tell_decoded(decoded)
-        elif is_broken and not only:
-            sys.stdout.write("models do not decode with it as long as a rule is broken\n")
+        _tell(source.name, found.plan, found.verdicts)
+        _tell_models(found, is_whole=not only)
     if arguments.write_tests is not None:
-        _write_tests(arguments, source, plan, verdicts if is_broken else ())
-    is_wrong = is_broken or (decoded is not None and decoded.finding is not None)
-    return CHECK_FAILED if is_wrong else DONE
+        _write_tests(arguments, source, found.plan, found.verdicts if found.is_broken else ())
+    return CHECK_FAILED if found.is_wrong else DONE
+
+
+def _write_json(told: dict[str, Any]) -> None:
+    sys.stdout.write(f"{json.dumps(told, allow_nan=False)}\n")
+
+
+def _checked(
+    source: Source, declared: frozenset[Declared], only: Sequence[int], *, is_json: bool
+) -> ClassCheck:
+    """Drive the class; where that cannot be done, the report says so too."""
+    counter = Counter("rule", len(set(only)) or N_RULES)
+    try:
+        with Subject(source) as subject:
+            plan = plan_for(subject, declared)
+            found = class_check(
+                subject, plan, only, at=lambda _: counter.next(), decodes=counter.done
+            )
+    except NotDrivableError as error:
+        if is_json:
+            _write_json(not_driven_json(str(error), only))
+        raise
+    counter.done()
+    return found
 
 
 def _source(arguments: argparse.Namespace) -> Source:
@@ -131,26 +139,15 @@ def _write_tests(
         sys.stdout.write(f"{said}\n")
 
 
-def constructor_arguments(text: str | None) -> dict[str, Any]:
-    """The values of "max_len=8, d_k=4".
-
-    Raises:
-        NotDrivableError: it is no list of names and plain values.
-    """
-    if not text:
-        return {}
-    try:
-        call = ast.parse(f"f({text})", mode="eval").body
-        keywords = call.keywords if isinstance(call, ast.Call) and not call.args else []
-        values = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords}
-    except (SyntaxError, ValueError) as error:
-        raise NotDrivableError(
-            f"--args {text!r} cannot be read: write names and plain values, such as "
-            '"max_len=8, d_k=4, d_v=4"'
-        ) from error
-    if not values or "None" in values:
-        raise NotDrivableError(f"--args {text!r} has no names: write max_len=8, d_k=4, d_v=4")
-    return values
+def _tell_models(found: ClassCheck, *, is_whole: bool) -> None:
+    """What came of the model test, or why there was none; `is_whole`: all rules were asked."""
+    if found.decoded is None:
+        if found.is_broken and is_whole:
+            sys.stdout.write("models do not decode with it as long as a rule is broken\n")
+        return
+    if found.is_broken:
+        sys.stdout.write("models are asked all the same: none gives what such a rule is about\n")
+    _tell_decoded(found.decoded)
 
 
 def _tell_decoded(decoded: ModelTest) -> None:
@@ -160,9 +157,10 @@ def _tell_decoded(decoded: ModelTest) -> None:
         blocks = ", ".join(map(str, found.blocks))
         sinks = f", {found.sinks} sinks" if found.sinks else ""
         write(f"\n{decoded_mechanism(found)}\n    capacity {found.capacity}{sinks}, tokens of ")
-        write(f"each step {blocks}\n    {found.found}\n")
+        write(f"each step {blocks}{f'; {found.what}' if found.what else ''}\n    {found.found}\n")
     elif decoded.models:
-        write(f"{', '.join(decoded.models)} decode with it as without a cache\n")
+        also = f" ({', '.join(decoded.also)} too)" if decoded.also else ""
+        write(f"{', '.join(decoded.models)} decode with it as without a cache{also}\n")
     for words in decoded.not_covered:
         write(f"not covered by models: {words}\n")
 
@@ -171,9 +169,6 @@ def _tell_note(verdict: Verdict) -> None:
     assert verdict.case is not None  # noqa: S101  (a note has a case)
     assert verdict.found is not None  # noqa: S101
     calls = "; ".join(verdict.case.words())
-    if verdict.found.aspect == TYPO:
-        sys.stdout.write(f"\nnote {verdict.rule}: {mechanism(verdict)}\n    {calls}\n")
-        return
     sys.stdout.write(
         f"\nnote {verdict.rule}: {mechanism(verdict)}\n    {calls}\n"
         f"    {verdict.found.found} where a strict cache gives {verdict.found.expected}\n"
@@ -182,11 +177,7 @@ def _tell_note(verdict: Verdict) -> None:
 
 def _tell(name: str, plan: Plan, verdicts: Sequence[Verdict]) -> None:
     write = sys.stdout.write
-    layout = ", ".join(plan.surface.layout)
-    full = {"refuse": "refuses", "window": "lets the oldest go", "unbounded": "grows"}[plan.policy]
-    write(
-        f"{name}: {plan.surface.words}, {plan.surface.library} [{layout}]; when full it {full}\n\n"
-    )
+    write(f"{plan_words(name, plan)}\n\n")
     for verdict in verdicts:
         follows = f" (from {verdict.root})" if verdict.root is not None else ""
         why = f" ({verdict.why})" if verdict.why else ""

@@ -14,7 +14,8 @@ from core.contract.model.reference import reference_finding, reference_logits
 from core.contract.model.report import NOT_COVERED, as_json
 from core.contract.model.sessions import N_STEPS, Wish
 from core.contract.model.subject import ModelSubject, Source
-from core.errors import ModelError
+from core.contract.subject import NotDrivableError
+from core.model.checkpoint_folder import checkpoint_folder
 
 DONE, CHECK_FAILED = 0, 1
 N_SESSIONS = 8
@@ -28,12 +29,15 @@ def check_model(arguments: argparse.Namespace) -> int:
     """
     source, wish = _source(arguments), _wish(arguments)
     reference: Path | None = arguments.reference
-    if reference is not None and not reference.is_dir():
-        raise ModelError(f"--reference {reference}: there is no such folder")
-    counter = Counter("way of reading", N_SESSIONS)
-    with ModelSubject(source) as subject:
-        report = check_model_of(subject, wish, at=counter.next)
-    counter.done()
+    if reference is not None:
+        checkpoint_folder(reference)  # before the model is asked for minutes
+    try:
+        report = _checked(source, wish)
+    except NotDrivableError as error:
+        if arguments.json:
+            told = {"rules": [], "findings": [], "cannot_be_driven": str(error)}
+            sys.stdout.write(f"{json.dumps(told, allow_nan=False)}\n")
+        raise
     if reference is not None:
         report = _compared(report, reference)
     if arguments.json:
@@ -42,6 +46,14 @@ def check_model(arguments: argparse.Namespace) -> int:
     else:
         _tell(source.name, report, has_reference=reference is not None)
     return CHECK_FAILED if report.findings else DONE
+
+
+def _checked(source: Source, wish: Wish) -> Report:
+    counter = Counter("way of reading", N_SESSIONS)
+    with ModelSubject(source) as subject:
+        report = check_model_of(subject, wish, at=counter.next)
+    counter.done()
+    return report
 
 
 def _source(arguments: argparse.Namespace) -> Source:

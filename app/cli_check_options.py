@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from app.cli_shared_options import add_reference_option
 from app.cli_values import positive_number, token_ids
 
 KINDS = ("class", "model")
@@ -94,12 +95,7 @@ def _add_model_options(group: argparse._ArgumentGroup) -> None:
         help="its prompt (default: 5 random tokens)",
     )
     add("--steps", type=positive_number, metavar="N", help="tokens that it decodes (default: 8)")
-    add(
-        "--reference",
-        type=Path,
-        metavar="FOLDER",
-        help="a checkpoint that it must equal without a cache",
-    )
+    add_reference_option(group, "a checkpoint that it must equal without a cache")
 
 
 def rule_number(text: str) -> int:

@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from app.cli_values import step_number, token_ids
+from app.cli_shared_options import add_prompt_options, add_reference_option
+from app.cli_values import step_number
 
 
 def add_record_options(parser: argparse.ArgumentParser) -> None:
@@ -14,11 +15,7 @@ def add_record_options(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="a checkpoint that transformers can read")
-    prompt = parser.add_mutually_exclusive_group(required=True)
-    prompt.add_argument("--prompt", metavar="TEXT", help="the text to go on from")
-    prompt.add_argument(
-        "--prompt-ids", type=token_ids, metavar="1,2,3", help="the same as token ids"
-    )
+    add_prompt_options(parser, required=True)
     add("--steps", type=step_number, default=24, metavar="N", help="decode steps (default: 24)")
     add("--trace", type=Path, required=True, metavar="FILE", help="the .kvtrace to write")
 
@@ -30,9 +27,6 @@ def add_validate_options(parser: argparse.ArgumentParser) -> None:
         "finds its logits wrong) or 2 (it cannot be read)."
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="a .kvtrace, of any engine")
-    parser.add_argument(
-        "--reference",
-        type=Path,
-        metavar="FOLDER",
-        help="judge the logits of another engine by this checkpoint without a cache",
+    add_reference_option(
+        parser, "judge the logits of another engine by this checkpoint without a cache"
     )

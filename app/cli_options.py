@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from app.cli_shared_options import add_prompt_options
 from app.cli_values import (
     TENSORS,
     FirstWrong,
@@ -42,11 +43,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _RUN_EPILOG
     add = parser.add_argument
     add("--model", metavar="NAME|PATH", help="a model's name or folder (default: learned)")
-    prompt = parser.add_mutually_exclusive_group()
-    prompt.add_argument("--prompt", metavar="TEXT", help="the text to go on from")
-    prompt.add_argument(
-        "--prompt-ids", type=token_ids, metavar="1,2,3", help="the same as token ids"
-    )
+    add_prompt_options(parser, required=False)
     add("--steps", type=whole_number, metavar="N", help="decode steps (default: 24)")
     add("--policy", choices=POLICY_NAMES, help="what happens when there is no room")
     add("--capacity", type=whole_number, metavar="C", help="slots (default: 128, or fewer)")

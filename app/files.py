@@ -13,6 +13,7 @@ from app.preferences import Preferences
 from app.run_control import RunControl
 
 SUFFIX = ".kvtrace"
+CODE_SUFFIX = ".py"
 TRACES = f"Traces (*{SUFFIX})"
 SMALL = f"Small: made again on opening (*{SUFFIX})"
 FULL = f"Full: with every number (*{SUFFIX})"
@@ -138,7 +139,7 @@ class Files(QObject):
         return answer == QMessageBox.StandardButton.Yes
 
 
-def dropped_trace(data: QMimeData) -> Path | None:
-    """The trace among what is dragged; None: there is none."""
+def dropped(data: QMimeData) -> Path | None:
+    """The trace, or the file of code, among what is dragged; None: there is none."""
     paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
-    return next((path for path in paths if path.suffix == SUFFIX), None)
+    return next((path for path in paths if path.suffix in (SUFFIX, CODE_SUFFIX)), None)

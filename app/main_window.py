@@ -25,7 +25,7 @@ from app.docks.dock import Dock, FormScroll, ReadoutDock
 from app.docks.registry import DockSpec
 from app.draft import Draft
 from app.faults_panel import FaultsPanel
-from app.files import Files, dropped_trace
+from app.files import CODE_SUFFIX, Files, dropped
 from app.frame import add_bar, add_menus, panel_actions, rows_of_tabs
 from app.icons import icon
 from app.last_used import LastUsed
@@ -86,8 +86,9 @@ class MainWindow(QMainWindow):
         self._preferences = preferences
         self._is_painted = self._is_arranged = False
         self._wrong_field: str | None = None
+        self._is_rearranged = False
         self.looks = Looks(theme, preferences, self)
-        self.aids = Aids(self, control)
+        self.aids = Aids(self, control, preferences)
         self.links = LessonLinks(control, self)
         theme = self.looks.theme
         self.setup = SettingsPanel(theme)
@@ -167,22 +168,27 @@ class MainWindow(QMainWindow):
             self.first_painted.emit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """A trace can be dropped."""
-        if dropped_trace(event.mimeData()) is not None:
+        """A trace can be dropped, and a file of code."""
+        if dropped(event.mimeData()) is not None:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the trace that was dropped."""
-        path = dropped_trace(event.mimeData())
+        """Open what was dropped; before code is run, the person is asked."""
+        path = dropped(event.mimeData())
         if path is not None:
             event.acceptProposedAction()
-            self.files.open_path(path)
+            if path.suffix == CODE_SUFFIX:
+                self.aids.open_code(self.looks, path)
+            else:
+                self.files.open_path(path)
 
     # What can be asked.
 
     @Slot(object)
     def show_notice(self, notice: Notice) -> None:
-        """Show a line above the panels."""
+        """Show a line above the panels, and beside the field that it is about."""
+        if notice.place is not None:
+            self.setup.show_error(notice.place, notice.text)
         self.message_bar.show_notice(notice)
         self._place_message()
 
@@ -232,7 +238,7 @@ class MainWindow(QMainWindow):
         control.misfit.connect(self._on_misfit)
         control.wrong_reached.connect(self._bring_forward)
         control.opened_elsewhere.connect(self._on_opened_elsewhere)
-        for source in (control, self.files):
+        for source in (control, self.files, self.aids):
             source.noticed.connect(self.show_notice)
         self._refresh_timer.timeout.connect(self._refresh)
         self.setup.edited.connect(control.set_up)
@@ -247,6 +253,7 @@ class MainWindow(QMainWindow):
         self.looks.changed.connect(self._dress)
         self.layouts.changed.connect(self._refresh_soon)
         self.layouts.arranged.connect(self._form.fit_soon)
+        self.layouts.arranging.connect(self._heed_choice)
         # Queued: which panels stand behind others is known once Qt has moved them.
         for moved in (self.layouts.arranged, self.layouts.changed):
             moved.connect(self._bring_forward_again, Qt.ConnectionType.QueuedConnection)
@@ -349,14 +356,30 @@ class MainWindow(QMainWindow):
     def _bring_forward(self, field: str) -> None:
         """Show the panel of the field that is wrong first, if it stands behind another."""
         self._wrong_field = field
-        for dock_id in SEEN_IN.get(field, ("attention",)):
-            dock = self.dock(dock_id)
-            if dock is not None and dock.is_behind:
+        for dock in self._seen_in(field):
+            if dock.is_behind:
                 dock.raise_()
+
+    def _seen_in(self, field: str) -> list[Dock]:
+        """The panels that show a field."""
+        docks = (self.dock(dock_id) for dock_id in SEEN_IN.get(field, ("attention",)))
+        return [dock for dock in docks if dock is not None]
+
+    @Slot()
+    def _heed_choice(self) -> None:
+        """Before panels move: whoever has put another one before it since wants to see that."""
+        if self._wrong_field is None or self._is_rearranged:
+            return
+        self._is_rearranged = True
+        docks = self._seen_in(self._wrong_field)
+        for dock in docks:
+            if dock.is_behind and not set(self.tabifiedDockWidgets(dock)) & set(docks):
+                self._wrong_field = None
 
     @Slot()
     def _bring_forward_again(self) -> None:
         """A panel that had a place of its own may stand behind another in the new arrangement."""
+        self._is_rearranged = False
         cursor = self.control.cursor
         if self._wrong_field is not None and cursor.selection.step == cursor.first_wrong:
             self._bring_forward(self._wrong_field)
@@ -423,4 +446,5 @@ class MainWindow(QMainWindow):
         self.actions_by_id.update(situation)
         self.transport.show_steps(situation.n_records, situation.step)
         self.transport.show_speed(self.control.player.speed)
+        self.transport.show_engine(is_starting=not (situation.is_ready or situation.is_broken))
         self.status.show_busy(is_busy=situation.is_ready and situation.is_busy)

@@ -1,6 +1,7 @@
 """What is remembered between two starts: looks, layouts, and the traces opened last."""
 
 from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 from zlib import crc32
 
@@ -87,6 +88,15 @@ class Preferences:
         """No trace was opened."""
         self._store.remove("recent")
 
+    def trusted_digest(self, path: Path) -> str | None:
+        """SHA-256 of the content of a file of code that was run last; None: it never was."""
+        value = self._store.value(_trust_key(path), "", str)
+        return str(value) or None
+
+    def keep_trusted(self, path: Path, digest: str) -> None:
+        """A person lets this content be run."""
+        self._store.setValue(_trust_key(path), digest)
+
     @property
     def geometry(self) -> QByteArray:
         """Size and place of the window; empty where none was kept."""
@@ -119,6 +129,11 @@ class Preferences:
     def _bytes(self, key: str) -> QByteArray:
         value = self._store.value(key, QByteArray())
         return value if isinstance(value, QByteArray) else QByteArray()
+
+
+def _trust_key(path: Path) -> str:
+    """A path has signs that mean something in a key, and is looked up only, so its hash will do."""
+    return f"trusted-code/{sha256(str(path).encode()).hexdigest()}"
 
 
 def layout_version(ids: Iterable[str]) -> int:

@@ -25,6 +25,15 @@ FILE_ACTIONS: tuple[ActionSpec, ...] = (
         keys=("Ctrl+S",),
     ),
     ActionSpec(
+        id="open-code",
+        text="Open my code…",
+        menu="File",
+        tooltip="Check a cache class or a model of your own; you are asked before it is run",
+        run=lambda shell: shell.aids.open_code(shell.looks),
+        blocked=reasons.never,
+        keys=("Ctrl+Shift+O",),
+    ),
+    ActionSpec(
         id="load-fault",
         text="Load fault…",
         menu="File",

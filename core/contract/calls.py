@@ -174,6 +174,9 @@ class Answer:
         number: a length or a count of tokens; None: what came back is no whole number.
         kind: the Python type of that number.
         error: what was raised: class and message; None: nothing.
+        where: the line of the user's file in which that was, or in which it hung; "": not known.
+        is_mistake: whether Python raised it over the code of the class; else somebody wrote
+            `raise`, or a library refused.
         is_last: the process hung or ended in this call.
     """
 
@@ -181,6 +184,8 @@ class Answer:
     number: int | None = None
     kind: str | None = None
     error: tuple[str, str] | None = None
+    where: str = ""
+    is_mistake: bool = False
     is_last: bool = False
 
     @property
@@ -191,15 +196,13 @@ class Answer:
 
 def answer_of(told: dict[str, Any]) -> Answer:
     """An answer as the other process wrote it."""
-    if "hung" in told:
-        return Answer(error=(HANGS, f"no answer within {told['hung']:g} s"), is_last=True)
-    if "ended" in told:
-        words = f"the interpreter ended with status {told['ended']}"
-        printed = f": {told['printed']}" if told["printed"] else ""
-        return Answer(error=("died", words + printed), is_last=True)
+    if "hung" in told or "ended" in told:
+        kind = HANGS if "hung" in told else "died"
+        return Answer(error=(kind, fall_words(told)), where=told["where"], is_last=True)
     if "raised" in told:
         kind, message = told["raised"]
-        return Answer(error=(str(kind), str(message)))
+        error = (str(kind), str(message))
+        return Answer(error=error, where=told["where"], is_mistake=told["is_mistake"])
     value = told["ok"]
     if isinstance(value, list) and len(value) == 2:  # pyright: ignore[reportUnknownArgumentType]
         return Answer(pair=(_told(value[0]), _told(value[1])))  # pyright: ignore[reportUnknownArgumentType]
@@ -207,6 +210,15 @@ def answer_of(told: dict[str, Any]) -> Answer:
         number = value["value"]  # pyright: ignore[reportUnknownVariableType]
         return Answer(number=None if number is None else int(number), kind=str(value["kind"]))  # pyright: ignore[reportUnknownArgumentType]
     return Answer()
+
+
+def fall_words(told: Mapping[str, Any]) -> str:
+    """Of a process that gave no answer any more: how it fell, and in which line."""
+    where = f" ({told['where']})" if told["where"] else ""
+    if "hung" in told:
+        return f"no answer within {told['hung']:g} s{where}"
+    printed = f": {told['printed']}" if told["printed"] else ""
+    return f"the interpreter ended with status {told['ended']}{where}{printed}"
 
 
 def _packed(numbers: FloatArray | None) -> str | None:

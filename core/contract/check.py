@@ -8,10 +8,10 @@ from core.contract import roots
 from core.contract.calls import HANGS, Ask
 from core.contract.ideal import RIGHT, Habits
 from core.contract.plan import Plan
-from core.contract.rule import AN_ANSWER, Break, Case, Heard, Rule
+from core.contract.repairs import repair_of
+from core.contract.rule import AN_ANSWER, SHARED, Break, Case, Heard, Rule
 from core.contract.rules import RULES
 from core.contract.subject import GaveUpError, Subject
-from core.contract.typos import is_typo, typo
 from core.contract.unasked import DECLARED_OUT, PAGED, why_none
 
 State = Literal["pass", "fail", "follows", "note", "not_offered", "skipped"]
@@ -53,7 +53,11 @@ class _Failure:
 
 
 def check(
-    subject: Subject, plan: Plan, only: Iterable[int] = (), at: Callable[[int], None] | None = None
+    subject: Subject,
+    plan: Plan,
+    only: Iterable[int] = (),
+    at: Callable[[int], None] | None = None,
+    told: Callable[[Verdict], None] | None = None,
 ) -> list[Verdict]:
     """Ask every rule, or those named.
 
@@ -62,6 +66,7 @@ def check(
         plan: what is known of it.
         only: numbers of the rules to ask; empty: all.
         at: told the number of each rule before it is asked.
+        told: told what came of each rule, as far as that is known before the others are asked.
 
     Returns:
         One verdict a rule, in order of their numbers; skipped from where the class could not be
@@ -70,7 +75,6 @@ def check(
     wanted = set(only) or set(range(1, 41))
     verdicts: dict[int, Verdict] = {}
     failures: list[_Failure] = []
-    typos: set[str] = set()
     for rule in RULES:
         before = verdicts.get(rule.number)
         if rule.number not in wanted or _is_settled(before):
@@ -78,7 +82,9 @@ def check(
         if at is not None and before is None:
             at(rule.number)
         verdict, failure = _asked_or_skipped(subject, plan, rule)
-        verdicts[rule.number] = _together(before, _said_once(verdict, typos))
+        verdicts[rule.number] = _together(before, verdict)
+        if told is not None:
+            told(verdicts[rule.number])
         if failure is not None and verdict.state == "fail":
             failures.append(failure)
     for number in sorted(wanted & set(PAGED)):
@@ -92,22 +98,12 @@ def check(
 
 def _is_settled(before: Verdict | None) -> bool:
     """Whether a rule that is asked in several ways needs no other one."""
-    return before is not None and before.state in ("fail", "note") and not is_typo(before.found)
-
-
-def _said_once(verdict: Verdict, typos: set[str]) -> Verdict:
-    """A typo that was told is not told again."""
-    if verdict.found is None or not is_typo(verdict.found):
-        return verdict
-    is_told = verdict.found.found in typos
-    typos.add(verdict.found.found)
-    return replace(verdict, state="pass", case=None, found=None) if is_told else verdict
+    return before is not None and before.state in ("fail", "note")
 
 
 def _together(before: Verdict | None, verdict: Verdict) -> Verdict:
     """What came of a rule that is asked in several ways."""
-    is_less = verdict.state == "pass" and before is not None and is_typo(before.found)
-    return before if before and (is_less or verdict.state == "not_offered") else verdict
+    return before if before and verdict.state == "not_offered" else verdict
 
 
 def _asked_or_skipped(subject: Subject, plan: Plan, rule: Rule) -> tuple[Verdict, _Failure | None]:
@@ -126,14 +122,11 @@ def _asked(subject: Subject, plan: Plan, rule: Rule) -> tuple[Verdict, _Failure 
     if missing:
         return Verdict(rule.number, rule.title, "not_offered", why=f"no {missing[0]}"), None
     n = 0
-    odd: tuple[Case, Break] | None = None
     for case in rule.cases(plan):
         n += 1
         heard = Heard(plan, case, subject.run(case.sizes, case.calls))
         found = _judged(rule, heard)
         if found is None:
-            misspelled = typo(heard)
-            odd = odd or (None if misspelled is None else (case, misspelled))
             continue
         shortest, found = _shrunk(subject, plan, rule, case, found)
         state: State = "note" if rule.is_note(plan) else "fail"
@@ -143,7 +136,7 @@ def _asked(subject: Subject, plan: Plan, rule: Rule) -> tuple[Verdict, _Failure 
             state,
             case=shortest,
             found=found,
-            repair=rule.repair,
+            repair=repair_of(plan, rule, found),
             n_cases=n,
         )
         return verdict, _Failure(rule, shortest, found)
@@ -151,10 +144,6 @@ def _asked(subject: Subject, plan: Plan, rule: Rule) -> tuple[Verdict, _Failure 
         return Verdict(
             rule.number, rule.title, "not_offered", why=why_none(plan, rule.number)
         ), None
-    if odd is not None:
-        case = replace(odd[0], calls=odd[0].calls[: (odd[1].at or 0) + 1])
-        told = Verdict(rule.number, rule.title, "note", case=case, found=odd[1], n_cases=n)
-        return told, None
     return Verdict(rule.number, rule.title, "pass", n_cases=n), None
 
 
@@ -206,10 +195,13 @@ def _told(subject: Subject, plan: Plan, rule: Rule, case: Case) -> Break | None:
 def _followers(subject: Subject, plan: Plan, failures: Sequence[_Failure]) -> list[tuple[int, int]]:
     """(rule, root) of the failures that another one explains.
 
-    A class that hangs or ends the interpreter does so for one reason, until that is repaired.
+    Where a new cache holds what another one was given, nothing can be told of any. A class that
+    hangs or ends the interpreter does so for one reason, until that is repaired.
     Habits next: a cache with the habits of the failed rules would answer so. Then rules
     that build on others (`roots`).
     """
+    if any(failure.found.aspect == SHARED for failure in failures):
+        return [(f.rule.number, 1) for f in failures if f.rule.number != 1]
     fallen = [failure.rule.number for failure in failures if failure.found.expected == AN_ANSWER]
     pairs = [(number, fallen[0]) for number in fallen[1:]]
     failures = [failure for failure in failures if failure.rule.number not in fallen[1:]]

@@ -1,6 +1,6 @@
 """A small model that decodes with rows which somebody else keeps; NumPy float64."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,14 @@ from core.model.config import ModelConfig
 from core.reference import Reference
 from core.reference_math import ACTIVATIONS, NORMS, Float64Array, alibi_slopes, rotated, turn
 
-Keep = Callable[[int, Float64Array, Float64Array], tuple[Float64Array, Float64Array]]
-"""Layer, new keys and values [Hkv, n, D] -> the keys and values [Hkv, m, D] to be read."""
+Rows = tuple[Float64Array, Float64Array]
+"""Keys and values of a layer, [Hkv, n, D]."""
+
+Keep = Callable[[int, Float64Array, Float64Array], Rows]
+"""Layer, new keys and values [B, Hkv, n, D] -> the keys and values [B, Hkv, m, D] to be read."""
+
+Pass = Generator[Rows, Rows, Float64Array]
+"""Gives the new rows of one layer after the other, and is sent those to be read; then logits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +72,23 @@ class SmallModel:
         arrays = loaded.weights.arrays()
         return cls(loaded.config, arrays, Reference(loaded.config, arrays))
 
-    def step(self, token_ids: IntArray, start: int, keep: Keep, sight: Sight) -> Float64Array:
-        """Logits [n, V] of new tokens, the first of them at position `start`."""
-        with np.errstate(all="ignore"):  # what comes back may be anything
-            return self._step(token_ids, start, keep, sight)
+    def step(self, token_ids: IntArray, columns: IntArray, n_pads: int, sight: Sight) -> Pass:
+        """One call over new tokens, in steps of a layer; logits [n, V].
 
-    def _step(self, token_ids: IntArray, start: int, keep: Keep, sight: Sight) -> Float64Array:
-        positions = np.arange(start, start + len(token_ids))
+        Args:
+            token_ids: [n] the new tokens.
+            columns: [n] their places in the padded text.
+            n_pads: places before the text that hold no token: each sees itself alone, and no token
+                sees it.
+            sight: what a token sees.
+        """
+        places = columns - n_pads
+        positions = np.maximum(places, 0)
         x = self.arrays["embedding"][token_ids]
         if "position_embedding" in self.arrays:
             x = x + self.arrays["position_embedding"][positions]
         for layer in range(self.config.n_layers):
-            x = x + self._attention(layer, x, positions, keep, sight)
+            x = x + (yield from self._attention(layer, x, places, n_pads, sight))
             x = x + self._mlp(layer, x)
         return self._norm("final_norm", x) @ self.arrays["head"]
 
@@ -91,22 +102,23 @@ class SmallModel:
         return product if bias is None else product + bias
 
     def _attention(
-        self, layer: int, x: Float64Array, positions: IntArray, keep: Keep, sight: Sight
-    ) -> Float64Array:
+        self, layer: int, x: Float64Array, places: IntArray, n_pads: int, sight: Sight
+    ) -> Pass:
         config = self.config
         n, n_q, n_kv, size = len(x), config.n_heads, config.n_kv_heads, config.d_head
         packed = self._linear(f"layers.{layer}.qkv", self._norm(f"layers.{layer}.attn_norm", x))
         heads = packed.reshape(n, n_q + 2 * n_kv, size).swapaxes(0, 1)
         q, k, v = heads[:n_q], heads[n_q : n_q + n_kv], heads[n_q + n_kv :]
         if config.scheme == "rope":
-            turned = turn(positions, config.rope_theta, size)
+            turned = turn(np.maximum(places, 0), config.rope_theta, size)
             q, k = rotated(q, *turned), rotated(k, *turned)
-        keys, values = (np.repeat(rows, n_q // n_kv, axis=0) for rows in keep(layer, k, v))
-        tokens = sight.tokens_of(keys.shape[1], int(positions[-1]) + 1)
+        kept = yield k, v
+        keys, values = (np.repeat(rows, n_q // n_kv, axis=0) for rows in kept)
+        tokens = sight.tokens_of(keys.shape[1], int(places[-1]) + n_pads + 1) - n_pads
         scores = q @ keys.swapaxes(1, 2) / np.sqrt(size)
         if config.scheme == "alibi":
-            scores = scores - alibi_slopes(n_q)[:, None, None] * (positions[:, None] - tokens)
-        scores = np.where(sight.readable(positions, tokens), scores, -np.inf)
+            scores = scores - alibi_slopes(n_q)[:, None, None] * (places[:, None] - tokens)
+        scores = np.where(_shown(places, tokens, n_pads, sight), scores, -np.inf)
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         mixed = weights / weights.sum(-1, keepdims=True) @ values
         return self._linear(f"layers.{layer}.out", mixed.swapaxes(0, 1).reshape(n, n_q * size))
@@ -119,3 +131,29 @@ class SmallModel:
         return self._linear(
             f"{name}.down", act(inner) if gate is None else inner * act(normed @ gate)
         )
+
+
+def _shown(places: IntArray, tokens: IntArray, n_pads: int, sight: Sight) -> BoolArray:
+    """[queries, rows] whether one may see the other; places before 0 are padding."""
+    is_pad = (tokens < 0) & (tokens >= -n_pads)
+    itself = places[:, None] == tokens
+    return (sight.readable(places, tokens) & ~is_pad) | (itself & is_pad)
+
+
+def in_step(passes: Sequence[Pass], keep: Keep) -> list[Float64Array]:
+    """Logits of passes that go through the layers side by side, in one batch.
+
+    `keep` is told the layer, and keys and values [B, Hkv, n, D]; it gives those to be read.
+    """
+    layer, told = 0, [next(one) for one in passes]
+    done: list[Float64Array] = []
+    while not done:
+        keys, values = keep(layer, *(np.stack(rows) for rows in zip(*told, strict=True)))
+        layer, told = layer + 1, list[Rows]()
+        for one, pair in zip(passes, zip(keys, values, strict=True), strict=True):
+            try:
+                with np.errstate(all="ignore"):  # what comes back may be anything
+                    told.append(one.send(pair))
+            except StopIteration as end:
+                done.append(end.value)
+    return done

@@ -79,11 +79,21 @@ class Ideal:
     """A right cache of one policy and size, or one with known habits."""
 
     def __init__(
-        self, policy: Policy, sizes: Sizes, habits: Habits = RIGHT, *, counts_seen: bool = False
+        self,
+        policy: Policy,
+        sizes: Sizes,
+        habits: Habits = RIGHT,
+        *,
+        counts_seen: bool = False,
+        leaves_room: bool = False,
     ) -> None:
-        """An empty one; with `counts_seen` its length is the number of tokens seen."""
+        """An empty one.
+
+        With `counts_seen` its length is the number of tokens seen; with `leaves_room`, that of the
+        rows that a full window keeps for the next token, which makes it full again.
+        """
         self._policy, self._sizes, self._habits = policy, sizes, habits
-        self._counts_seen = counts_seen
+        self._counts_seen, self._leaves_room = counts_seen, leaves_room
         self._layers: dict[int, _Layer] = {}
         self._saved: dict[int, _Layer] = {}
 
@@ -146,6 +156,8 @@ class Ideal:
     def _length(self, call: Ask) -> Expected:
         layer = self._layer(call.layer)
         held = layer.seen if self._counts_seen else len(layer.held)
+        if self._leaves_room:
+            held = min(held, self._sizes.capacity - 1)
         return Expected(number=held + layer.n_more)
 
     def _seen(self, call: Ask) -> Expected:

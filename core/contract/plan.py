@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.contract.calls import Answer, Append, Ask, Call, Rows, Sizes
-from core.contract.ideal import Policy
+from core.contract.ideal import RIGHT, Habits, Ideal, Policy
 from core.contract.reading import BATCH_STEP, Reader
 from core.contract.subject import NotDrivableError, Subject, Surface
 
@@ -23,6 +23,7 @@ class Plan:
         policy: what it does when there is no room.
         declared: what its author promises.
         counts_seen: its length is the number of tokens seen, not of rows held.
+        leaves_room: its length is one less than a full window: what the next token will find.
         gives_back: adding rows gives back what is to be read.
         no_batch: why it takes one sequence and not two; empty: it takes two.
     """
@@ -31,6 +32,7 @@ class Plan:
     policy: Policy
     declared: frozenset[Declared]
     counts_seen: bool = False
+    leaves_room: bool = False
     gives_back: bool = True
     no_batch: str = ""
 
@@ -69,6 +71,16 @@ class Plan:
         )
         return replace(replace(sizes, **others), **fixed)
 
+    def ideal(self, sizes: Sizes, habits: Habits = RIGHT) -> Ideal:
+        """A right cache of its kind, or one with known habits."""
+        return Ideal(
+            self.policy,
+            sizes,
+            habits,
+            counts_seen=self.counts_seen,
+            leaves_room=self.leaves_room,
+        )
+
     def reader(self, sizes: Sizes) -> Reader:
         """Names rows of arrays of these sizes."""
         return Reader(
@@ -102,21 +114,38 @@ def plan_for(subject: Subject, declared: frozenset[Declared]) -> Plan:
     if plan.offers("read"):
         calls.append(Ask("read"))
     answers = subject.run(sizes, calls)
-    if len(answers) < 2 or answers[1].error is not None:
-        kind, message = answers[-1].error or ("", "")
-        raise NotDrivableError(f"it took no row at all: {kind}: {message}")
+    first = answers[min(1, len(answers) - 1)]
+    if first.error is not None:
+        if not _shows_others_rows(subject, plan, sizes):
+            raise NotDrivableError(f"it took no row at all: {': '.join(first.error)}")
+        return replace(plan, policy="refuse")
     policy = _policy(plan, sizes, answers)
     length = answers[1 + N_TRIED].number if len(answers) > 1 + N_TRIED else None
     # With a count of tokens beside it, the length means rows, unless its name says otherwise.
     may_count = surface.length_is_a_place or not plan.offers("seen")
     counts_seen = policy == "window" and length == N_TRIED and may_count
+    gives_back = answers[1].pair is not None
+    shows_only_then = gives_back and not plan.offers("read_before")
+    leaves_room = policy == "window" and shows_only_then and length == TRIED_CAPACITY - 1
     return replace(
         plan,
         policy=policy,
         counts_seen=counts_seen,
-        gives_back=answers[1].pair is not None,
+        leaves_room=leaves_room,
+        gives_back=gives_back,
         no_batch=_refusal_of_two(subject, plan),
     )
+
+
+def _shows_others_rows(subject: Subject, plan: Plan, sizes: Sizes) -> bool:
+    """Whether a new cache shows rows that another one was given: then it may be full from birth."""
+    if not plan.offers("read_before"):
+        return False
+    pair = subject.run(sizes, [Ask("read")])[-1].pair
+    if pair is None:
+        return False
+    view = plan.reader(sizes).view(pair, 0)
+    return any(isinstance(name, int) for name in (*view.keys, *view.values))
 
 
 def _refusal_of_two(subject: Subject, plan: Plan) -> str:

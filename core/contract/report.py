@@ -1,12 +1,13 @@
 """What a check found, as JSON and in words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core.contract.check import Verdict
 from core.contract.decode import DecodeFinding, ModelTest
-from core.contract.rule import AN_ANSWER
-from core.contract.typos import TYPO
+from core.contract.rule import A_REASON, AN_ANSWER, NAME_ERRORS, SHARED, Break
+from core.contract.rules import RULES
+from core.contract.unasked import PAGED
 
 BROKEN = {
     1: "a new cache is not empty",
@@ -51,25 +52,54 @@ BROKEN = {
 TOO_MUCH = "a row more than the capacity is accepted"
 FITS = "rows that fit are refused"
 INFINITE = "a number above the range of the cache's type becomes infinite"
+SHARES = "caches share rows: a new one shows rows that another one was given"
+ONE_ORDER = "a layer is refused until those before it have rows"
 LENGTH = "a refused append changes the length"
 
 
 def mechanism(verdict: Verdict) -> str:
     """What is broken, in words."""
     found = verdict.found
-    if found is not None and found.aspect == TYPO:
-        return f"refuses by {found.found}: probably a typo"
-    if found is not None and found.expected == AN_ANSWER:
+    if found is None:
+        return BROKEN[verdict.rule]
+    return _of_code(found) or _of_rule(verdict.rule, found) or BROKEN[verdict.rule]
+
+
+def _of_code(found: Break) -> str:
+    """Where it is no matter of the rule: "" else."""
+    if found.expected == A_REASON:
+        return f"where it should refuse, its code fails: {found.found}"
+    if found.expected == AN_ANSWER:
         return f"a call never comes back: {found.found}"
-    if found is not None and verdict.rule == 9 and found.expected == "refused":
+    if found.aspect == SHARED:
+        return SHARES
+    if found.expected == "accepted" and found.found.startswith(NAME_ERRORS):
+        return f"its code fails in a call that should be accepted: {found.found}"
+    return ""
+
+
+def _of_rule(rule: int, found: Break) -> str:
+    """Where a rule can be broken in more than one way: "" else."""
+    if rule == 9 and found.expected == "refused":
         return TOO_MUCH
-    if found is not None and verdict.rule in (7, 8) and found.expected == "accepted":
+    if rule in (7, 8) and found.expected == "accepted":
         return FITS
-    if found is not None and verdict.rule == 11 and found.aspect == "length":
+    if rule == 11 and found.aspect == "length":
         return LENGTH
-    if found is not None and verdict.rule == 35 and found.aspect == "contents":
-        return INFINITE
-    return BROKEN[verdict.rule]
+    if rule == 20 and found.aspect == "refusal":
+        return ONE_ORDER
+    return INFINITE if rule == 35 and found.aspect == "contents" else ""
+
+
+LIKE = {
+    BROKEN[4]: "mask-unwritten",
+    BROKEN[9]: "cap-early",
+    TOO_MUCH: "cap-late",
+    LENGTH: "cap-counter-first",
+    BROKEN[16]: "store-alias-in",
+    BROKEN[20]: "store-layers-share",
+}
+"""What is broken in a class, in words -> the fault of ours that does the same to a model's run."""
 
 
 def as_json(verdicts: Sequence[Verdict], decoded: ModelTest | None = None) -> dict[str, Any]:
@@ -81,9 +111,20 @@ def as_json(verdicts: Sequence[Verdict], decoded: ModelTest | None = None) -> di
             findings.append(_decoded_finding(decoded.finding))
         told["model_test"] = {
             "models": list(decoded.models),
+            "also": list(decoded.also),
             "not_covered": list(decoded.not_covered),
         }
     return {**told, "findings": findings}
+
+
+def not_driven_json(why: str, asked: Iterable[int]) -> dict[str, Any]:
+    """The report of a class that could not be driven: no rule was asked."""
+    titles = {rule.number: rule.title for rule in reversed(RULES)} | PAGED
+    rules = [
+        {"rule": number, "state": "skipped", "title": titles[number], "why": why}
+        for number in sorted(set(asked) or titles)
+    ]
+    return {"rules": rules, "findings": [], "cannot_be_driven": why}
 
 
 def decoded_mechanism(found: DecodeFinding) -> str:
@@ -96,6 +137,7 @@ def _decoded_finding(found: DecodeFinding) -> dict[str, Any]:
     return {
         "mechanism": decoded_mechanism(found),
         "rule": None,
+        "like": found.preset_like,
         "where": {
             "model": found.model,
             "capacity": found.capacity,
@@ -103,7 +145,11 @@ def _decoded_finding(found: DecodeFinding) -> dict[str, Any]:
             "step": found.step,
             "layer": found.layer,
         },
-        "evidence": [f"tokens of each step: {list(found.blocks)}", found.found],
+        "evidence": [
+            f"tokens of each step: {list(found.blocks)}",
+            *([found.what] if found.what else []),
+            found.found,
+        ],
     }
 
 
@@ -129,6 +175,7 @@ def _finding(verdict: Verdict) -> dict[str, Any]:
     return {
         "mechanism": mechanism(verdict),
         "rule": verdict.rule,
+        "like": LIKE.get(mechanism(verdict)),
         "where": {
             "capacity": verdict.case.sizes.capacity,
             "call": None if at is None else at + 1,

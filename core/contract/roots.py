@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from core.contract.calls import Append, Ask, Call, Sizes
-from core.contract.ideal import Ideal
 from core.contract.plan import Plan
 from core.contract.rule import Break, Case, Rule
 
@@ -118,7 +117,7 @@ def _plain(call: Call, sizes: Sizes) -> Call:
 
 def _kinds_of(plan: Plan, case: Case) -> Iterator[str]:
     """What each call is about: its name; of an append, whether it should be refused."""
-    ideal = Ideal(plan.policy, case.sizes, counts_seen=plan.counts_seen)
+    ideal = plan.ideal(case.sizes)
     for call in case.calls:
         expected = ideal.expected(call)
         if not isinstance(call, Append):

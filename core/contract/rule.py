@@ -4,12 +4,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from core.contract.calls import Answer, Append, Ask, Call, Sizes
-from core.contract.ideal import RIGHT, Expected, Habits, Ideal
+from core.contract.ideal import RIGHT, Expected, Habits, fits
 from core.contract.plan import Plan
 from core.contract.reading import View, listed
 
 AN_ANSWER = "an answer"
 """Expected of a call in which the class hangs, or ends the interpreter."""
+
+A_REASON = "refused, by an error that says why"
+"""Expected where the class fails, by a mistake in its code, at what it should refuse."""
+
+SHARED = "shared"
+"""Aspect of rows that a new cache shows: another one was given them."""
+
+NAME_ERRORS = ("AttributeError", "NameError", "SystemExit", "UnboundLocalError")
+"""What no wrong argument explains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +40,7 @@ class Break:
 
     Attributes:
         at: index of the call; None: the making of the cache.
-        aspect: refusal, count, contents, length, seen, shape, dtype, kind.
+        aspect: refusal, count, contents, length, seen, shape, dtype, kind, shared.
         expected, found: in words.
     """
 
@@ -52,9 +61,7 @@ class Heard:
 
     def steps(self) -> Iterator[tuple[int, Call, Answer, Expected]]:
         """Call by call, as far as there are answers."""
-        ideal = Ideal(
-            self.plan.policy, self.case.sizes, self.habits, counts_seen=self.plan.counts_seen
-        )
+        ideal = self.plan.ideal(self.case.sizes, self.habits)
         pairs = zip(self.case.calls, self.answers[1:], strict=False)
         for at, (call, answer) in enumerate(pairs):
             yield at, call, answer, ideal.expected(call)
@@ -102,17 +109,30 @@ class Rule:
 
 
 def refusals(heard: Heard) -> Break | None:
-    """Appends that raise and should not, or do not and should."""
+    """Appends that raise and should not, or do not and should, or fail by a mistake of their own.
+
+    An append that does not fit for what it is may well fail by Python's own errors of types and
+    indices; one that lacks room, by none of them.
+    """
     for at, call, answer, expected in heard.steps():
         if not isinstance(call, Append) and getattr(call, "call", "") != "truncate":
             continue
+        if answer.is_last:
+            return Break(at, "refusal", AN_ANSWER, _raised(answer))
         if expected.refused is None or answer.was_refused == expected.refused:
-            if answer.is_last:
-                return Break(at, "refusal", AN_ANSWER, _raised(answer))
+            if expected.refused and _is_mistake(heard, call, answer):
+                return Break(at, "refusal", A_REASON, _raised(answer))
             continue
         should = "refused" if expected.refused else "accepted"
         return Break(at, "refusal", should, _raised(answer) if answer.error else "accepted")
     return None
+
+
+def _is_mistake(heard: Heard, call: Call, answer: Answer) -> bool:
+    if not answer.is_mistake or answer.error is None:
+        return False
+    is_misfit = isinstance(call, Append) and not fits(call, heard.case.sizes)
+    return answer.error[0] in NAME_ERRORS or not is_misfit
 
 
 def contents(heard: Heard) -> Break | None:
@@ -218,4 +238,5 @@ def _raised(answer: Answer) -> str:
     if answer.error is None:
         return "accepted"
     kind, message = answer.error
-    return f"{kind}: {message}" if message else kind
+    where = f" ({answer.where})" if answer.is_mistake and answer.where else ""
+    return (f"{kind}: {message}" if message else kind) + where

@@ -53,8 +53,8 @@ def _type_stays(heard: Heard) -> Break | None:
     types: list[str] = []
     for at, call, answer, _ in heard.steps():
         view = heard.view(answer, call.layer)
-        if view is None or isinstance(call, Append):
-            continue
+        if view is None or isinstance(call, Append) or not view.keys:
+            continue  # of no rows there is no type
         types.append(view.dtype)
         if types[-1] != types[0]:
             return Break(at, "dtype", types[0], types[-1])

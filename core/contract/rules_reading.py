@@ -8,6 +8,7 @@ from core.contract.ideal import Expected
 from core.contract.plan import Plan, rows_of
 from core.contract.reading import View
 from core.contract.rule import (
+    SHARED,
     Break,
     Case,
     Heard,
@@ -34,11 +35,13 @@ def _empty(plan: Plan) -> Iterator[Case]:
 
 
 def _starts_empty(heard: Heard) -> Break | None:
-    """A read that raises shows no row either."""
+    """A read that raises shows no row either. Rows of tokens were given to another cache."""
     for at, call, answer, expected in heard.steps():
         view = heard.view(answer, call.layer)
         if view is not None and not _as_many(view, expected):
-            return Break(at, "count", f"{len(expected.tokens or ())} rows", view.words())
+            is_shared = any(isinstance(name, int) for name in (*view.keys, *view.values))
+            aspect = SHARED if is_shared else "count"
+            return Break(at, aspect, f"{len(expected.tokens or ())} rows", view.words())
     return lengths(heard)
 
 

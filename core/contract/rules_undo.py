@@ -1,5 +1,6 @@
 """Rules 28 to 33: going back, and sequences side by side."""
 
+import itertools
 from collections.abc import Iterator
 
 from core.contract.calls import Append, Ask, Call
@@ -66,6 +67,11 @@ def _after_cut(plan: Plan) -> Iterator[Case]:
         some = in_blocks(sizes, (1,) * n)
         yield Case(sizes, (*some, _cut(t), rows_of(sizes, [20]), READ, *seen))
     yield Case(sizes, (*in_blocks(sizes, (1,) * 6), _cut(2), rows_of(sizes, range(20, 24)), READ))
+    if plan.surface.takes_layer:
+        both = [rows_of(sizes, [t], layer) for t in range(3) for layer in (0, 1)]
+        for layer in (0, 1):
+            later = rows_of(sizes, [20], layer)
+            yield Case(sizes, (*both, _cut(1), later, Ask("read", layer=layer)))
 
 
 def _past_window(plan: Plan) -> Iterator[Case]:
@@ -90,6 +96,18 @@ def _saved(plan: Plan) -> Iterator[Case]:
             other = rows_of(sizes, [30])
             yield Case(sizes, (*some, save, *more, back, other, back, *seen))
             yield Case(sizes, (*some, save, *more, back, other, READ, *seen))
+            if plan.surface.takes_layer:
+                yield _saved_layers(plan, before)
+
+
+def _saved_layers(plan: Plan, before: int) -> Case:
+    """The same of a second layer, by what its next row gives back."""
+    sizes = plan.sizes(6)
+    both = [rows_of(sizes, [t], layer) for t in range(before) for layer in (0, 1)]
+    more = [rows_of(sizes, [20], layer) for layer in (0, 1)]
+    other = rows_of(sizes, [30], 1)
+    calls = (*both, Ask("snapshot"), *more, Ask("restore"), other, Ask("read", layer=1))
+    return Case(sizes, calls)
 
 
 def _reordered(plan: Plan) -> Iterator[Case]:
@@ -99,10 +117,13 @@ def _reordered(plan: Plan) -> Iterator[Case]:
     if sizes.batch != 2:
         return
     for index in ((0, 1), (1, 0), (1, 1), (0, 0)):
-        yield Case(sizes, (*in_blocks(sizes, (2,)), Ask("reorder", index=index), READ))
-        if plan.surface.takes_layer:
-            both = [rows_of(sizes, [0, 1], layer) for layer in (0, 1)]
-            yield Case(sizes, (*both, Ask("reorder", index=index), Ask("read", layer=1)))
+        for layer in (0, 1) if plan.surface.takes_layer else (0,):
+            layers = range(layer + 1)
+            held = [rows_of(sizes, [0, 1], one) for one in layers]
+            # Where only adding rows shows any, one more is added.
+            more = [] if plan.offers("read_before") else [rows_of(sizes, [2], layer)]
+            look = (*more, Ask("read", layer=layer))
+            yield Case(sizes, (*held, Ask("reorder", index=index), *look))
     yield Case(sizes, (*in_blocks(sizes, (2,)), Ask("reorder", index=(0, 5)), READ))
 
 
@@ -110,7 +131,8 @@ def _parents(heard: Heard) -> Break | None:
     """Row b is old row index[b], keys and values alike."""
     steps = list(heard.steps())
     at, call, answer, _ = steps[-1]
-    if not any(isinstance(c, Append) and c.layer == call.layer for _, c, _, _ in steps):
+    before = itertools.takewhile(lambda c: getattr(c, "call", "") != "reorder", heard.case.calls)
+    if not any(isinstance(c, Append) and c.layer == call.layer for c in before):
         return None
     asked, done = next((c, a) for _, c, a, _ in steps if isinstance(c, Ask) and c.call == "reorder")
     if max(asked.index) > 1:
@@ -191,7 +213,7 @@ RULES = (
         "index keys and values of every layer with the same order",
         _reordered,
         _parents,
-        needs=("reorder", "read_before"),
+        needs=("reorder", "read"),
     ),
     Rule(
         33,

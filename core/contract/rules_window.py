@@ -11,7 +11,7 @@ from core.contract.sequences import READ, in_blocks, looks
 def _windows(plan: Plan) -> Iterator[Case]:
     if plan.policy != "window":
         return
-    for window in (1, 2, 5):
+    for window in (1, 2, 3, 5):
         sizes = plan.sizes(window)
         for n in (window, window + 1, 2 * window + 1):
             yield Case(sizes, (*in_blocks(sizes, (1,) * n), READ))

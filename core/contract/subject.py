@@ -7,11 +7,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from core.contract.calls import Answer, Call, Sizes, answer_of
+from core.contract.calls import Answer, Call, Sizes, answer_of, fall_words
+from core.contract.child.names import COUNTING, TRUNCATING
 from core.contract.process import Process
 from core.errors import CoreError
 
-LOAD_LIMIT_S = 120.0
+LOAD_LIMIT_S = 30.0
+"""Of running the file, in which each import begins it anew."""
 PATIENCE_S = 180.0
 """What may be lost altogether to calls that hang and to loading the class anew."""
 
@@ -96,6 +98,7 @@ class Subject:
         """
         self._source, self._limit_s, self._memory_mb = source, limit_s, memory_mb
         self._patience_s = self._all_patience_s = patience_s
+        self._tries = True
         self.n_starts = 0
         self._process, self.surface = self._started()
 
@@ -122,9 +125,13 @@ class Subject:
         Raises:
             NotDrivableError: the class cannot be driven, or loading it fails.
         """
-        self._source, self._patience_s = source, self._all_patience_s
+        self._source, self._patience_s, self._tries = source, self._all_patience_s, True
         if self._process.is_open:
-            self.surface = self._loaded(self._process)
+            try:
+                self.surface = self._loaded(self._process)
+            except _FellWhileTriedError:
+                self._tries = False
+                self._process, self.surface = self._started()
         else:
             self._process, self.surface = self._started()
 
@@ -162,14 +169,24 @@ class Subject:
         self._patience_s -= time.monotonic() - began_s
 
     def _started(self) -> tuple[Process, Surface]:
-        """A new process with the class in it; none stays behind when that fails."""
-        process = Process("child")
-        self.n_starts += 1
-        try:
-            return process, self._loaded(process)
-        except BaseException:
-            process.close()
-            raise
+        """A new process with the class in it; none stays behind when that fails.
+
+        Where a class hangs or ends the process while its length is asked for, or while it is
+        truncated, to find out what that means, this is left to the rules.
+        """
+        for tries in (self._tries, False):
+            self._tries = tries
+            process = Process("child")
+            self.n_starts += 1
+            try:
+                return process, self._loaded(process)
+            except _FellWhileTriedError as error:
+                last = error
+                process.close()
+            except BaseException:
+                process.close()
+                raise
+        raise NotDrivableError(str(last))
 
     def _loaded(self, process: Process) -> Surface:
         source = self._source
@@ -177,23 +194,36 @@ class Subject:
             "do": "load",
             "path": str(source.path),
             "name": source.name,
-            "args": dict(source.arguments),
-            "adapter": None if source.adapter is None else str(source.adapter),
             "memory_mb": self._memory_mb,
         }
-        told = next(process.ask(ask, LOAD_LIMIT_S))
-        if "ok" not in told:
-            raise NotDrivableError(_why(source, told))
-        return _surface(told["ok"])
+        self._heard(process, ask, LOAD_LIMIT_S)
+        ask = {
+            "do": "recognise",
+            "args": dict(source.arguments),
+            "adapter": None if source.adapter is None else str(source.adapter),
+            "tries": self._tries,
+        }
+        return _surface(self._heard(process, ask, self._limit_s))
+
+    def _heard(self, process: Process, ask: dict[str, Any], limit_s: float) -> dict[str, Any]:
+        """What came of a part of loading.
+
+        Raises:
+            NotDrivableError: it failed.
+        """
+        told = next(process.ask(ask, limit_s))
+        if "ok" in told:
+            return told["ok"]
+        if "cannot" in told:
+            raise NotDrivableError(str(told["cannot"]))
+        why = f"{self._source.name} cannot be driven: {told['at']}: {fall_words(told)}"
+        if told["at"] in (COUNTING, TRUNCATING):
+            raise _FellWhileTriedError(why)
+        raise NotDrivableError(why)
 
 
-def _why(source: Source, told: dict[str, Any]) -> str:
-    if "cannot" in told:
-        return str(told["cannot"])
-    if "hung" in told:
-        return f"loading {source.path} took more than {LOAD_LIMIT_S:g} s"
-    ended = f"loading {source.path} ended the interpreter (status {told['ended']})"
-    return f"{ended}: {told['printed']}" if told["printed"] else ended
+class _FellWhileTriedError(NotDrivableError):
+    """The class fell where something was tried without which it can be driven."""
 
 
 def _surface(told: dict[str, Any]) -> Surface:

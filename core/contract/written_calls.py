@@ -1,35 +1,48 @@
 """One sequence of calls as the body of a test, in plain Python."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from core.contract.calls import Append, Ask, Rows, Sizes
-from core.contract.ideal import Expected, Ideal
-from core.contract.plan import Plan
-from core.contract.rule import Case
+from core.contract.ideal import Expected
+from core.contract.plan import Plan, rows_of
+from core.contract.rule import A_REASON, SHARED, Break, Case
 from core.contract.subject import Source
 
 BLOCKS_RULE = 25
 """Judges what the first row of a block may read, rows included that leave with it."""
 
+REORDER_RULE = 32
+"""May add a row behind those that were reordered, to see them."""
+
 TYPES_RULE = 35
 """Leaves it to the class whether rows of another number type are refused."""
 
 
-def body(source: Source, plan: Plan, case: Case, *, is_about_blocks: bool) -> Iterator[str]:
+def body(
+    source: Source, plan: Plan, case: Case, found: Break, *, is_about_blocks: bool
+) -> Iterator[str]:
     """The making of the cache, and each call with what it must give."""
-    making = f"cache = load()({_arguments(source, plan, case.sizes)})"
+    arguments = _arguments(source, plan, case.sizes)
+    making = f"cache = load()({arguments})"
     if case.sizes.capacity < 1:
         yield from ("with pytest.raises(Exception):", f"    {making}")
         return
+    if found.aspect == SHARED:
+        yield from ("made = load()", f"other = made({arguments})")
+        first = _Writer(plan, case, found)
+        yield from first.rows(0, rows_of(case.sizes, [0]))
+        yield first.append(0, rows_of(case.sizes, [0])).replace("cache.", "other.", 1)
+        making = f"cache = made({arguments})"
     yield making
-    yield from _Writer(plan, case, is_about_blocks=is_about_blocks).lines()
+    yield from _Writer(plan, case, found, is_about_blocks=is_about_blocks).lines()
 
 
-def type_body(source: Source, plan: Plan, case: Case) -> Iterator[str]:
+def type_body(source: Source, plan: Plan, case: Case, found: Break) -> Iterator[str]:
     """Reads before and after an append of another number type show the same type."""
     yield f"cache = load()({_arguments(source, plan, case.sizes)})"
     yield "types = []"
-    writer = _Writer(plan, case)
+    writer = _Writer(plan, case, found)
     for at, call in enumerate(case.calls):
         if isinstance(call, Append):
             yield from writer.rows(at, call)
@@ -60,14 +73,18 @@ def _arguments(source: Source, plan: Plan, sizes: Sizes) -> str:
 class _Writer:
     """The lines of one sequence."""
 
-    def __init__(self, plan: Plan, case: Case, *, is_about_blocks: bool = False) -> None:
+    def __init__(
+        self, plan: Plan, case: Case, found: Break, *, is_about_blocks: bool = False
+    ) -> None:
         self._plan, self._case, self._sizes = plan, case, case.sizes
+        self._found = found
         self._spelling = plan.surface.spelling
         self._is_about_blocks = is_about_blocks
-        self._ideal = Ideal(plan.policy, case.sizes, counts_seen=plan.counts_seen)
+        self._ideal = plan.ideal(case.sizes)
         self._n_appended: dict[int, int] = {}
         self._checks: list[str] = []  # of each pair that came back: how it is checked
         self._parents: tuple[int, ...] | None = None
+        self._n_reordered: int | None = None  # rows that were there; None: none came later
         self._may_be_emptied = False
 
     def lines(self) -> Iterator[str]:
@@ -83,7 +100,7 @@ class _Writer:
             elif call.call in ("look", "overwrite_got", "overwrite_given"):
                 yield from self._touch(call)
             else:
-                yield from self._change(call, expected)
+                yield from self._change(at, call, expected)
 
     def rows(self, at: int, call: Append) -> Iterator[str]:
         """The arrays of an append."""
@@ -114,13 +131,17 @@ class _Writer:
         yield from self.rows(at, call)
         spelled = self.append(at, call)
         if expected.refused or call.k.kind == "meta":
-            yield from ("with pytest.raises(Exception):", f"    {spelled}")
+            yield from self._refused(at, spelled)
         elif expected.refused is None:
             yield from ("with contextlib.suppress(Exception):", f"    {spelled}")
         else:
             self._n_appended[call.layer] = self._n_appended.get(call.layer, 0) + len(call.k.tokens)
             yield f"back{call.layer} = {spelled}"
-            yield f"check_back(back{call.layer}, {self._check(call.layer, expected)})"
+            if self._parents is None:
+                yield f"check_back(back{call.layer}, {self._check(call.layer, expected)})"
+            else:  # the new row is of no parent
+                self._n_reordered = self._n_appended[call.layer] - len(call.k.tokens)
+                yield self._first_of(f"back{call.layer}", call.layer, expected)
         self._checks.append("")
 
     def _number(self, call: Ask) -> str:
@@ -128,12 +149,21 @@ class _Writer:
 
     def _read(self, call: Ask, expected: Expected) -> Iterator[str]:
         name, spelled = f"read{len(self._checks)}", self.read(call)
+        if self._n_reordered is not None:
+            yield self._first_of(spelled, call.layer, expected)
+            return
         if not expected.tokens or self._may_be_emptied:
             spelled = f"attempt(lambda: ({spelled}))"
         check = self._check(call.layer, expected)
         self._checks.append(check)
         yield f"{name} = {spelled}"
         yield f"check_rows({name}, {check})"
+
+    def _first_of(self, spelled: str, layer: int, expected: Expected) -> str:
+        """A look at the rows that were reordered, with others behind them."""
+        n = self._n_reordered
+        check = self._check(layer, replace(expected, tokens=(expected.tokens or ())[:n]))
+        return f"check_rows(first({spelled}, {n}), {check})"
 
     def _touch(self, call: Ask) -> Iterator[str]:
         if call.call == "look":
@@ -146,15 +176,24 @@ class _Writer:
             of = self._append_at(call.of)
             yield f"k{of}[...] = v{of}[...] = 7"
 
-    def _change(self, call: Ask, expected: Expected) -> Iterator[str]:
+    def _refused(self, at: int, spelled: str) -> Iterator[str]:
+        """A call that must raise, and where it did by a mistake, must not by the same."""
+        if self._found.expected != A_REASON or self._found.at != at:
+            yield from ("with pytest.raises(Exception):", f"    {spelled}")
+            return
+        kind = self._found.found.partition(":")[0].partition(" ")[0]
+        yield from ("with pytest.raises(Exception) as refusal:", f"    {spelled}")
+        yield f'assert refusal.typename != "{kind}", refusal.value'
+
+    def _change(self, at: int, call: Ask, expected: Expected) -> Iterator[str]:
         index = str(list(call.index))
         if self._plan.surface.library == "torch":
             index = f"torch.tensor({index})"
         gone = call.n - max(self._n_appended.values(), default=0)
-        spelled = self._spelling[call.call].format(n=call.n, gone=gone, index=index)
+        spelled = self._spelling[call.call].format(n=call.n, gone=gone, trimmed=-gone, index=index)
         self._count(call)
         if expected.refused or any(parent >= self._sizes.batch for parent in call.index):
-            yield from ("with pytest.raises(Exception):", f"    {spelled}")
+            yield from self._refused(at, spelled)
         elif call.call == "truncate" and expected.refused is None:
             yield from ("emptied = False", "with contextlib.suppress(Exception):", f"    {spelled}")
             if call.n < 0:  # to stop at 0 is as right as to refuse

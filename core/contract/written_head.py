@@ -134,6 +134,14 @@ def lying(array, kind):
 '''
 """For rows that do not lie in memory as usual."""
 
+FIRST = '''
+
+def first(pair, n):
+    """The first rows of keys and of values."""
+    return [plain(array).take(range(n), LAYOUT.index("n")) for array in pair]
+'''
+"""For rows that came before others."""
+
 IN_TIME = '''
 
 def in_time(test):

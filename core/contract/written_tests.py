@@ -13,8 +13,14 @@ from core.contract.check import Verdict
 from core.contract.plan import Plan
 from core.contract.report import mechanism
 from core.contract.subject import NotDrivableError, Source
-from core.contract.written_calls import BLOCKS_RULE, TYPES_RULE, body, type_body
-from core.contract.written_head import CONVERT, HEAD, IN_TIME, LYING
+from core.contract.written_calls import (
+    BLOCKS_RULE,
+    REORDER_RULE,
+    TYPES_RULE,
+    body,
+    type_body,
+)
+from core.contract.written_head import CONVERT, FIRST, HEAD, IN_TIME, LYING
 
 
 def test_file(source: Source, plan: Plan, verdicts: Sequence[Verdict]) -> str:
@@ -32,6 +38,8 @@ def test_file(source: Source, plan: Plan, verdicts: Sequence[Verdict]) -> str:
     text = _head(source, plan)
     if any(_lies_otherwise(verdict) for verdict in failed):
         text += LYING
+    if any(verdict.rule == REORDER_RULE for verdict in failed):
+        text += FIRST
     if any(_hangs(verdict) for verdict in failed):
         text = text.replace("import importlib", "import functools\nimport importlib", 1)
         text = text.replace("import sys\n", "import sys\nimport threading\nimport time\n", 1)
@@ -68,11 +76,13 @@ def _hangs(verdict: Verdict) -> bool:
 
 def _test(source: Source, plan: Plan, verdict: Verdict) -> str:
     assert verdict.case is not None  # noqa: S101  (a failure has a case)
+    assert verdict.found is not None  # noqa: S101
     name = re.sub(r"\W+", "_", verdict.title.lower()).strip("_")
     if verdict.rule == TYPES_RULE:
-        found = type_body(source, plan, verdict.case)
+        found = type_body(source, plan, verdict.case, verdict.found)
     else:
-        found = body(source, plan, verdict.case, is_about_blocks=verdict.rule == BLOCKS_RULE)
+        is_about_blocks = verdict.rule == BLOCKS_RULE
+        found = body(source, plan, verdict.case, verdict.found, is_about_blocks=is_about_blocks)
     lines = "\n".join(f"    {line}" for line in found)
     timed = "@in_time\n" if _hangs(verdict) else ""
     said = mechanism(verdict).replace("\n", " ")

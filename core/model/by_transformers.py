@@ -10,6 +10,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from core.errors import ModelError
+from core.model.checkpoint_folder import checkpoint_folder
 
 _FAILURES = (
     ImportError,
@@ -30,10 +31,7 @@ def load_by_transformers(folder: Path) -> tuple[ModuleType, Any]:
     Raises:
         ModelError: there is no such folder, transformers is not there, or cannot read it.
     """
-    if not folder.is_dir():
-        raise ModelError(f"{folder}: there is no such folder; give that of a checkpoint")
-    if not (folder / "config.json").is_file():
-        raise ModelError(f"{folder}: has no config.json; give the folder of a checkpoint")
+    checkpoint_folder(folder)
     try:
         library = importlib.import_module("transformers")
     except ImportError as error:

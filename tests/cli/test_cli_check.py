@@ -16,6 +16,9 @@ from app import cli
 ROOT = Path(__file__).parents[2]
 CACHES = ROOT / "tests" / "helpers" / "caches"
 INTERVIEW = f"{CACHES / 'interview.py'}:KVCache"
+DECODED = (
+    "tiny-learned, tiny-rope, tiny-alibi decode with it as without a cache (rows of float16 too)"
+)
 CONTIGUOUS = f"{CACHES / 'contiguous.py'}:KVCache"
 
 
@@ -60,7 +63,7 @@ def test_a_right_class_has_status_0_and_its_notes_say_what_was_seen(told):
     assert status == 0
     assert "no rule is broken" in text
     assert "note 17: writing to what came back changes the cache\n" in text
-    assert text.endswith("tiny-learned, tiny-rope, tiny-alibi decode with it as without a cache\n")
+    assert text.endswith(f"{DECODED}\n")
 
 
 def test_the_report_in_json_is_one_line_with_every_rule_and_the_roots(told):
@@ -71,7 +74,10 @@ def test_the_report_in_json_is_one_line_with_every_rule_and_the_roots(told):
     assert [rule["rule"] for rule in report["rules"]] == list(range(1, 41))
     assert [finding["rule"] for finding in report["findings"]] == [4, 9, 11]
     finding = report["findings"][1]
-    assert set(finding) == {"mechanism", "rule", "where", "evidence"}
+    assert set(finding) == {"mechanism", "rule", "like", "where", "evidence"}
+    assert [one["like"] for one in report["findings"]] == [
+        "mask-unwritten", "cap-early", "cap-counter-first"
+    ]  # fmt: skip
     rule = report["rules"][8]
     assert {"rule", "state", "sequence", "expected", "found", "repair"} <= set(rule)
     assert report["rules"][0]["root"] == 4
@@ -153,6 +159,18 @@ def test_what_cannot_be_used_is_told_in_one_line(told, arguments, said):
     assert said in complaint
 
 
+def test_the_report_in_json_is_kept_where_the_class_cannot_be_driven(told, tmp_path):
+    path = tmp_path / "theirs.py"
+    path.write_text("import sys\nsys.exit('not today')\n", encoding="utf-8")
+    status, text, complaint = told(f"{path}:Cache", "--only", "3", "--only", "9", "--json")
+    assert (status, complaint.count("\n")) == (2, 1)
+    assert "it calls sys.exit('not today') (theirs.py, line 2)" in complaint
+    report = json.loads(text)
+    assert states(text) == {3: "skipped", 9: "skipped"}
+    assert report["findings"] == []
+    assert report["cannot_be_driven"] in complaint
+
+
 def test_tests_are_written_where_something_is_broken_and_only_there(told, tmp_path):
     path = tmp_path / "test_theirs.py"
     status, text, _ = told(CONTIGUOUS, "--write-tests", str(path))
@@ -173,8 +191,7 @@ def test_models_are_asked_where_only_checks_of_arguments_are_missing(told, tmp_p
     status, text, _ = told(f"{path}:ListedCache")
     assert status == 1
     assert text.endswith(
-        "models are asked all the same: none gives what such a rule is about\n"
-        "tiny-learned, tiny-rope, tiny-alibi decode with it as without a cache\n"
+        f"models are asked all the same: none gives what such a rule is about\n{DECODED}\n"
     )
 
 

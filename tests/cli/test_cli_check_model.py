@@ -166,3 +166,11 @@ def test_a_checkpoint_shows_what_both_ways_share(checkpoint, monkeypatch, told, 
     assert {one["verdict"] for one in report["sessions"]} == {"right"}
     mechanisms = [one["mechanism"] for one in report["findings"]]
     assert mechanisms == ["the model differs from its checkpoint without a cache"] * status
+
+
+def test_the_report_in_json_is_kept_where_the_model_cannot_be_driven(told):
+    status, text, complaint = told(f"{NANO}:right", "--prompt-ids", "99", "--json")
+    assert status == 2
+    report = json.loads(text)
+    assert (report["rules"], report["findings"]) == ([], [])
+    assert report["cannot_be_driven"] in complaint

@@ -9,6 +9,7 @@ from typing import Any
 
 from .adapter import CacheAdapter, twin
 from .arrays import Arrays, overwrite
+from .raised import said
 from .shown import whole
 
 
@@ -55,8 +56,8 @@ class _Run:
         """Carry out a call."""
         try:
             return {"ok": getattr(self, f"_{call['call']}")(call)}
-        except Exception as error:  # noqa: BLE001  (whatever the user's class raises is its answer)
-            return {"raised": [type(error).__name__, str(error)[:300]]}
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (what it raises is its answer)
+            return said(error)
 
     def _make(self, call: dict[str, Any]) -> None:
         del call

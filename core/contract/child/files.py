@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from .constructor import NotDrivableError
+from .raised import words
 
 
 def loaded(path: str, name: str) -> Any:
@@ -57,6 +58,6 @@ def _module(path: str, name: str) -> ModuleType:
     sys.path.insert(0, str(Path(path).resolve().parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise NotDrivableError(f"running {path} failed: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise NotDrivableError(f"running {path}: it {words(error)}") from error
     return module

@@ -10,9 +10,13 @@ ROLES = {
     "capacity": (
         "max_len", "maxlen", "max_length", "capacity", "cap", "max_seq_len", "max_seq_length",
         "max_cache_len", "max_tokens", "max_size", "maxsize", "n_ctx", "context_length", "size",
-        "n_slots", "block_size", "window", "window_size", "sliding_window",
+        "n_slots", "block_size", "max_sequence_length", "max_seqlen", "cache_size", "cache_len",
+        "max_cache_size", "max_context", "window", "window_size", "window_length", "sliding_window",
     ),
-    "sinks": ("sinks", "n_sinks", "num_sinks", "n_sink", "sink_size", "keep", "n_keep"),
+    "sinks": (
+        "sinks", "n_sinks", "num_sinks", "n_sink", "sink_size", "sink_tokens", "n_sink_tokens",
+        "num_sink_tokens", "keep", "n_keep",
+    ),
     "d_k": ("d_k", "dk", "key_dim", "k_dim", "d", "dim", "d_head", "head_dim", "head_size"),
     "d_v": ("d_v", "dv", "value_dim", "v_dim", "d", "dim", "d_head", "head_dim", "head_size"),
     "n_heads": ("n_heads", "heads", "num_heads", "n_head", "n_kv_heads", "num_kv_heads", "h"),
@@ -22,7 +26,7 @@ ROLES = {
 }  # fmt: skip
 """What a constructor's argument means, by its name."""
 
-WINDOWS = ("window", "window_size", "sliding_window")
+WINDOWS = ("window", "window_size", "window_length", "sliding_window")
 """Names of a capacity that say that old rows leave."""
 
 KEYS = ("k", "key", "keys", "key_states", "k_new", "new_k", "xk", "k_val", "k_rows")
@@ -49,8 +53,14 @@ PLACES = ("get_seq_length", "offset", "pos")
 SEEN = ("seen", "seen_tokens", "_seen_tokens", "n_seen", "tokens_seen", "total")
 RESETS = ("reset", "clear")
 TRUNCATES = ("truncate", "crop")
+TRIMS = ("trim", "rollback", "rewind")
+"""Ways to truncate that are told how many rows go."""
+
 REORDERS = ("reorder", "reorder_cache")
 SAVES = (("snapshot", "restore"), ("save", "restore"), ("get_state", "set_state"))
+
+COUNTING, TRUNCATING = "asking for its length", "truncating it"
+"""What is tried of a class though rows can be added and read without it."""
 
 
 def parameter_roles(name: str) -> list[str]:

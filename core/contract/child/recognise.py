@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import itertools
-import sys
+from collections.abc import Callable
 from typing import Any
 
+from . import names
 from .arrays import Arrays
 from .constructor import Constructor, NotDrivableError
+from .library import libraries_of, library_of
+from .raised import words
 from .surfaces import Recognised
 
 LAYOUTS = ("bhnd", "hnd", "bnhd", "nhd", "nd")
@@ -27,46 +30,75 @@ SIZES = {
 }
 """For the trial; no two axes of the arrays are equally long, so that none is taken for another."""
 
-TRIALS = ((3, 2), (1, 1))
-"""Blocks of rows; the second is for a class that loses rows of a block."""
+TRIALS = (((3, 2), False), ((1, 1), False), ((3, 2), True))
+"""Blocks of rows, and whether too few rows may come back as long as they become more; the second
+trial is for a class that loses rows of a block, the third for one that shows too few."""
+
+N_TOLD = 3
+"""Reasons that are told of a class that takes no rows."""
 
 
-def recognised(cls: Any, given: dict[str, Any]) -> tuple[Recognised, Constructor]:
+def recognised(
+    cls: Any, given: dict[str, Any], at: Callable[[str], None], *, tries: bool
+) -> tuple[Recognised, Constructor]:
     """A way to drive a class, from what it has and from what a trial shows.
+
+    Args:
+        cls: the class.
+        given: arguments for its constructor.
+        at: told before anything of the class is called.
+        tries: whether what it can do besides adding rows and showing them is tried as well.
 
     Raises:
         NotDrivableError: no way was found; the message says what was tried.
     """
+    at("reading its signature")
     constructor = Constructor(cls, given)
     sizes = {**SIZES, **constructor.fixed}
-    libraries = ("torch", "numpy") if "torch" in sys.modules else ("numpy",)
     reasons: list[str] = []
-    for library in libraries:
+    for library in libraries_of(cls):
         try:
-            surface = Recognised(cls, constructor, sizes, library)
+            surface = Recognised(cls, constructor, sizes, library, at, tries=tries)
         except NotDrivableError:
             raise
-        except Exception as error:  # noqa: BLE001  (whatever making one raises is the reason)
-            reasons.append(f"making one: {type(error).__name__}: {error}")
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (what making one raises is why)
+            reasons.append(f"making one {words(error)}")
             continue
-        for blocks, layout in itertools.product(TRIALS, LAYOUTS):
-            reason = _trial(cls, surface, layout, sizes, blocks)
+        for (blocks, is_lenient), layout in itertools.product(TRIALS, LAYOUTS):
+            at(f"adding rows [{', '.join(layout)}] of {library} and reading them")
+            reason = _trial(cls, surface, layout, sizes, blocks, is_lenient=is_lenient)
             if reason is None:
                 surface.layout = layout
-                surface.keeps_only_what_works(cls, sizes)
+                if tries:
+                    at(names.TRUNCATING)
+                    surface.keeps_only_what_works(cls, sizes)
                 return surface, constructor
-            reasons.append(f"[{', '.join(layout)}]: {reason}")
+            reasons.append(f"{library} [{', '.join(layout)}]: {reason}")
+    told = "; ".join(_once_each(reasons)[:N_TOLD])
     raise NotDrivableError(
-        f"{cls.__name__} took no rows of any known shape ({reasons[0]}); write an adapter"
+        f"{cls.__name__} took no rows of any known shape ({told}); write an adapter"
     )
 
 
+def _once_each(reasons: list[str]) -> list[str]:
+    """Reasons, of which each is told of the first shape that it was given for."""
+    by_words = {reason.split("]: ")[-1]: reason for reason in reversed(reasons)}
+    return list(by_words.values())[::-1]
+
+
 def _trial(
-    cls: Any, surface: Recognised, layout: str, sizes: dict[str, Any], blocks: tuple[int, ...]
+    cls: Any,
+    surface: Recognised,
+    layout: str,
+    sizes: dict[str, Any],
+    blocks: tuple[int, ...],
+    *,
+    is_lenient: bool,
 ) -> str | None:
     """Why rows of this layout do not add up; None: they do."""
     surface.layout = layout
     arrays = Arrays(surface.library, layout)
+    n_before = 0
     try:
         cache = surface.make(cls, **sizes)
         start = 0
@@ -79,10 +111,14 @@ def _trial(
             answer = surface.append(cache, 0, k, v)
             start += n
             keys, _ = answer if answer is not None else surface.read(cache, 0)
-            if not _fits(keys, k, layout, start if n > 1 else 1):
+            n_least = n_before + 1 if is_lenient else start if n > 1 else 1
+            if not _fits(keys, k, layout, n_least):
                 return f"{list(k.shape)} came back as {list(keys.shape)}"
-    except Exception as error:  # noqa: BLE001  (whatever the class raises is the reason)
-        return f"{type(error).__name__}: {error}"
+            if library_of(keys) != surface.library:
+                return f"arrays of {surface.library} came back as arrays of {library_of(keys)}"
+            n_before = keys.shape[layout.index("n")]
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (what the class raises is the reason)
+        return words(error)
     return None
 
 

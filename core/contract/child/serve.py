@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,10 @@ from .recognise import recognised
 class Server:
     """One class, and how it is driven."""
 
-    def __init__(self) -> None:
+    def __init__(self, at: Callable[[str], None]) -> None:
+        """`at` is told, in words, what of the class is about to be called."""
+        self._at = at
+        self._cls: Any = None
         self._driver: Driver | None = None
 
     def answers(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -28,17 +31,29 @@ class Server:
             yield from self._driver.answers(ask["sizes"], ask["calls"])
             return
         try:
-            self._driver, told = _loaded(ask)
-            yield {"ok": told}
+            yield {"ok": self._load(ask) if ask["do"] == "load" else self._recognise(ask)}
         except NotDrivableError as error:
             yield {"cannot": str(error)}
 
+    def _load(self, ask: dict[str, Any]) -> dict[str, Any]:
+        """Run the file; nothing is told of it."""
+        self._at(f"running {ask['path']}")
+        self._cls = loaded(ask["path"], ask["name"])
+        _limit_memory(ask["memory_mb"])  # with its libraries loaded, and before it is tried
+        return {}
 
-def _loaded(ask: dict[str, Any]) -> tuple[Driver, dict[str, Any]]:
+    def _recognise(self, ask: dict[str, Any]) -> dict[str, Any]:
+        """Find out how the class is driven."""
+        self._driver, told = _recognised(self._cls, ask, self._at)
+        return told
+
+
+def _recognised(
+    cls: Any, ask: dict[str, Any], at: Callable[[str], None]
+) -> tuple[Driver, dict[str, Any]]:
     """The driver for a class, and what is known of it."""
-    cls = loaded(ask["path"], ask["name"])
-    _limit_memory(ask["memory_mb"])  # with its libraries loaded, and before it is tried
     if ask["adapter"] is not None:
+        at(f"running {ask['adapter']}")
         adapter: CacheAdapter = adapter_of(ask["adapter"], CacheAdapter)
         told: dict[str, Any] = {
             "surface": type(adapter).__name__,
@@ -53,7 +68,7 @@ def _loaded(ask: dict[str, Any]) -> tuple[Driver, dict[str, Any]]:
             "spelling": {},
         }
     else:
-        adapter, constructor = recognised(cls, ask["args"])
+        adapter, constructor = recognised(cls, ask["args"], at, tries=ask["tries"])
         told = {
             "surface": adapter.words(),
             "offers": adapter.offers(),

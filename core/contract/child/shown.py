@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,12 +38,19 @@ class Number:
         return f"cache.{self.name}{_brackets(cache, self.name)}{index}"
 
     def is_told_by(self, cache: Any, n_layers: int) -> bool:
-        """Whether it is a whole number of each layer; what a method of theirs raises is told."""
+        """Whether it is a whole number of each layer; what a method of theirs raises is told.
+
+        A method that is called a length and gives nothing is one too, and wrong.
+        """
+        may_be_none = "len" in self.name and callable(getattr(cache, self.name, None))
         try:
-            return all(whole(self.of(cache, layer)) is not None for layer in range(n_layers))
+            found = [self.of(cache, layer) for layer in range(n_layers)]
+            if may_be_none and all(value is None for value in found):
+                return True
+            return all(whole(value) is not None for value in found)
         except (IndexError, TypeError):  # not a number for each layer, or other arguments
             return False
-        except Exception:  # noqa: BLE001  (whatever their method raises)
+        except (Exception, SystemExit):  # noqa: BLE001  (whatever their method raises)
             return True
 
 
@@ -89,19 +97,34 @@ def shown_by(sample: Any) -> Shown | None:
     return None
 
 
-def length_of(sample: Any, n_layers: int) -> Number | None:
-    """What tells how many rows can be read: a method before what may be anything."""
+def length_of(sample: Any, n_layers: int, *, tries: bool) -> Number | None:
+    """What tells how many rows can be read: a method before what may be anything.
+
+    `tries`: whether a method is called, to see that it gives a number.
+    """
     methods, attributes = _numbers(sample, names.LENGTHS)
     own = [Number("len", is_len=True)] if hasattr(type(sample), "__len__") else []
-    found = (*methods, *own, *attributes)
-    return next((number for number in found if number.is_told_by(sample, n_layers)), None)
+    return _first_told((*methods, *own), attributes, sample, n_layers, tries=tries)
 
 
-def seen_by(sample: Any, n_layers: int) -> Number | None:
+def seen_by(sample: Any, n_layers: int, *, tries: bool) -> Number | None:
     """What tells how many tokens were seen."""
     methods, attributes = _numbers(sample, names.SEEN)
-    found = (*methods, *attributes)
-    return next((number for number in found if number.is_told_by(sample, n_layers)), None)
+    return _first_told(methods, attributes, sample, n_layers, tries=tries)
+
+
+def _first_told(
+    methods: Sequence[Number],
+    attributes: Sequence[Number],
+    sample: Any,
+    n_layers: int,
+    *,
+    tries: bool,
+) -> Number | None:
+    for number in (*methods, *attributes):
+        if (number in methods and not tries) or number.is_told_by(sample, n_layers):
+            return number
+    return None
 
 
 def _numbers(sample: Any, known: tuple[str, ...]) -> tuple[list[Number], list[Number]]:

@@ -1,10 +1,15 @@
-"""Classes that are known without an adapter, recognised from what they have."""
+"""Classes that are known without an adapter, recognised from what they have.
+
+More than 300 lines, because the ways of calling are read beside one another: each is a small class
+with the same methods.
+"""
 # The user's objects have no type that is known.
 # pyright: basic
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,9 +30,18 @@ class Recognised(CacheAdapter):
     """
 
     def __init__(
-        self, cls: Any, constructor: Constructor, sizes: dict[str, Any], library: str
+        self,
+        cls: Any,
+        constructor: Constructor,
+        sizes: dict[str, Any],
+        library: str,
+        at: Callable[[str], None],
+        *,
+        tries: bool,
     ) -> None:
         """Find out how rows get in and how they are read.
+
+        `at` is told before anything of theirs is called; `tries`: whether numbers are tried too.
 
         Raises:
             NotDrivableError: nothing adds rows, or nothing shows them.
@@ -35,7 +49,9 @@ class Recognised(CacheAdapter):
         self.library = library
         self._constructor = constructor
         dtype = number_type(library, sizes["dtype"])
+        at(f"making {cls.__name__}")
         sample = constructor.make({**sizes, "dtype": dtype})
+        at("looking at what it has")
         self._adder = names.first_of(sample, names.ADDERS)
         if self._adder is None:
             if hasattr(sample, "forward"):
@@ -44,14 +60,18 @@ class Recognised(CacheAdapter):
             raise NotDrivableError(
                 f"{cls.__name__} has no method that adds rows ({tried}, …); write an adapter"
             )
-        self._arguments = _argument_roles(getattr(sample, self._adder), self._adder)
+        adder = getattr(sample, self._adder)
+        self._arguments = _argument_roles(adder, self._adder)
+        self._by_name = _keyword_only(adder)
         self._shown = shown_by(sample)
         n_layers = sizes["n_layers"] if self.takes_layer else 1
-        self._length = length_of(sample, n_layers)
-        self._seen = seen_by(sample, n_layers)
+        at(names.COUNTING)
+        self._length = length_of(sample, n_layers, tries=tries)
+        self._seen = seen_by(sample, n_layers, tries=tries)
+        at("looking at what it has")
         self._sample = sample
         self._reset = names.first_of(sample, names.RESETS)
-        self._truncate = names.first_of(sample, names.TRUNCATES)
+        self._truncate = names.first_of(sample, (*names.TRUNCATES, *names.TRIMS))
         self._reorder = names.first_of(sample, names.REORDERS)
         self._saves = next((p for p in names.SAVES if all(hasattr(sample, n) for n in p)), None)
         self._gives_back = False
@@ -115,7 +135,10 @@ class Recognised(CacheAdapter):
             "start": "{start}",
             "position": f"{numbers}.arange({{start}}, {{end}})",
         }
-        given = ", ".join(places[role] for role in self._arguments.values())
+        given = ", ".join(
+            f"{name}={places[role]}" if name in self._by_name else places[role]
+            for name, role in self._arguments.items()
+        )
         sample = self._sample
         append = f"cache.{self._adder}({given})"
         spelled = {
@@ -126,7 +149,7 @@ class Recognised(CacheAdapter):
             "length": "" if self._length is None else self._length.spelled(sample),
             "seen": "" if self._seen is None else self._seen.spelled(sample),
             "reset": f"cache.{self._reset}()",
-            "truncate": f"cache.{self._truncate}({{{'gone' if self._takes_what_goes else 'n'}}})",
+            "truncate": f"cache.{self._truncate}({{{self._cut_word}}})",
             "reorder": f"cache.{self._reorder}({{index}})",
         }
         if self._saves is not None:
@@ -158,6 +181,13 @@ class Recognised(CacheAdapter):
                 return
         self._takes_what_goes = False  # wrong in both ways: a rule will tell
 
+    @property
+    def _cut_word(self) -> str:
+        """What the way to truncate is told: what stays, or what goes, below 0 or above."""
+        if self._truncate in names.TRIMS:
+            return "trimmed"
+        return "gone" if self._takes_what_goes else "n"
+
     def _keeps_two_of_three(self, cls: Any, sizes: dict[str, Any]) -> bool:
         arrays = Arrays(self.library, self.layout)
         cache = self.make(cls, **sizes)
@@ -174,12 +204,21 @@ class Recognised(CacheAdapter):
             self.truncate(cache, 2)
             add(3)
             keys, _ = self.read(cache, 0)
-        except (AttributeError, NotImplementedError, TypeError):
-            self._truncate = None  # it takes no number
-            return False
-        except Exception:  # noqa: BLE001  (it refuses)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever it raises)
+            if self._has_no_such(error):
+                self._truncate = None
             return False
         return self.takes_positions or keys.shape[self.layout.index("n")] >= 3
+
+    def _has_no_such(self, error: BaseException) -> bool:
+        """Whether an error says that truncating is not there, or takes no number.
+
+        Any other error is the class's own, and a rule will tell it.
+        """
+        name = self._truncate or ""
+        is_missing = isinstance(error, AttributeError) and error.name == name
+        takes_none = isinstance(error, TypeError) and f"{name}()" in str(error)
+        return is_missing or takes_none or isinstance(error, NotImplementedError)
 
     def append(self, cache: Any, layer: int, k: Any, v: Any) -> Any:
         """Add rows to a layer."""
@@ -189,8 +228,10 @@ class Recognised(CacheAdapter):
         arguments = {"k": k, "v": v, "layer": layer, "start": at}
         if self.takes_positions:
             arguments["position"] = consecutive(self.library, at, at + k.shape[rows])
-        values = [arguments[role] for role in self._arguments.values()]
-        answer = getattr(cache, self._adder or "")(*values)
+        roles = self._arguments.items()
+        values = [arguments[role] for name, role in roles if name not in self._by_name]
+        named = {name: arguments[role] for name, role in roles if name in self._by_name}
+        answer = getattr(cache, self._adder or "")(*values, **named)
         self._n_added[place] = at + k.shape[rows]
         if isinstance(answer, tuple | list) and len(answer) == 2:
             self._returned[place] = answer
@@ -221,7 +262,10 @@ class Recognised(CacheAdapter):
         """Keep the first n tokens."""
         held = [place for place in self._n_added if place[0] == id(cache)]
         seen = max((self._n_added[place] for place in held), default=0)
-        getattr(cache, self._truncate or "")(n - seen if self._takes_what_goes else n)
+        if self._truncate in names.TRIMS and n > seen:
+            raise ValueError(f"{self._truncate} cannot be told to keep {n} of {seen} rows")
+        told = {"n": n, "gone": n - seen, "trimmed": seen - n}
+        getattr(cache, self._truncate or "")(told[self._cut_word])
         for place in held:
             self._n_added[place] = max(0, min(n, self._n_added[place]))
 
@@ -281,6 +325,12 @@ def _argument_roles(method: Any, name: str) -> dict[str, str]:
     if not {"k", "v"} <= set(roles.values()):
         raise NotDrivableError(f"{name}() takes no keys and values; write an adapter")
     return roles
+
+
+def _keyword_only(method: Any) -> set[str]:
+    """Arguments that are handed over by name."""
+    parameters = inspect.signature(method).parameters
+    return {name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY}
 
 
 def _role(argument: str) -> str | None:

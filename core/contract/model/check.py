@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from core.contract.model.diagnose import diagnose, from_probes, of_second_text, unexplained
 from core.contract.model.facts import About, Call
 from core.contract.model.finding import Finding, boxed, call_words
-from core.contract.model.sessions import Session, Wish, sessions, text_of, vocabulary_of
+from core.contract.model.reach import text_within_cache, text_within_reach
+from core.contract.model.sessions import Session, Wish, sessions, vocabulary_of
 from core.contract.model.subject import FellError, ModelSubject, Uncached
 from core.contract.model.verdict import Bands, bands_of
 from core.contract.subject import NotDrivableError
@@ -14,6 +16,8 @@ from core.verdict import Standing
 
 NO_ANSWER = "no answer"
 HARDLY = 10.0
+N_PROBES = 4
+"""Calls at which a hypothesis is looked at, where the model shows nothing of its inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,23 @@ def check_model_of(
 
 
 def _checked(subject: ModelSubject, wish: Wish, at: Callable[[], None] | None) -> Report:
-    text = text_of(subject.about, wish)
+    """A report of as much text as the model and its cache take."""
+    text, short = text_within_reach(subject, wish)
+    report = _read(subject, wish, text, at)
+    last = report.outcomes[0].calls[-1]
+    if last.is_refused:
+        cut = text_within_cache(
+            wish, text, last, lambda c: _calls(subject, Session("", tuple(c), [text]))[-1]
+        )
+        if cut is not None:
+            text, short = cut
+            report = _read(subject, wish, text, at)
+    return replace(report, notes=(*short, *report.notes))
+
+
+def _read(
+    subject: ModelSubject, wish: Wish, text: list[int], at: Callable[[], None] | None
+) -> Report:
     uncached = subject.uncached([text], with_numbers=wish.with_numbers)
     if uncached.largest == 0:
         raise NotDrivableError(
@@ -167,14 +187,15 @@ def _findings(
         return []
     outcome = wrong[0]
     plain = outcomes[0] if outcome is not outcomes[0] else None
-    found = _of(subject, outcome, plain, bands, vocabulary)
+    found = _of(subject, wrong, plain, bands, vocabulary)
     others = [one.session.words for one in wrong[1:]]
     right = [one.session.words for one in outcomes if one.standing != "wrong" and one.calls]
     words = f"black box: {_numbers(outcome, bands)}"
     where = f"black box: wrong in {'; '.join([outcome.session.words, *others])}"
     if right:
         where += f"; not in {'; '.join(right)}"
-    return [replace(one, evidence=(*one.evidence, words, where)) for one in found]
+    first = replace(found[0], evidence=(*found[0].evidence, words, where))
+    return [first, *found[1:]]
 
 
 def _numbers(outcome: Outcome, bands: Bands) -> str:
@@ -190,8 +211,14 @@ def _numbers(outcome: Outcome, bands: Bands) -> str:
 
 
 def _of(
-    subject: ModelSubject, outcome: Outcome, plain: Outcome | None, bands: Bands, vocabulary: int
+    subject: ModelSubject,
+    wrong: Sequence[Outcome],
+    plain: Outcome | None,
+    bands: Bands,
+    vocabulary: int,
 ) -> list[Finding]:
+    """Of the first session that is wrong; black-box probes look at the other ones too."""
+    outcome = wrong[0]
     at = outcome.first_wrong
     assert at is not None  # noqa: S101  (it is a wrong one)
     raised = outcome.calls[at].raised
@@ -207,12 +234,32 @@ def _of(
         return found
     if len(outcome.session.ids) > 1:
         return [_of_batch(outcome, at)]
-    probe = subject.probe(
-        outcome.session.ids, outcome.session.chunks, at, spare=vocabulary // 2, band=bands.right
-    )
-    probed = from_probes(outcome.calls[at], at, probe)
+    probed = from_probes(at, _probes(subject, wrong, bands, vocabulary))
     looked = unexplained(calls, at) if len(calls) > at else None
     return [probed] if looked is None else [probed.with_more(looked)]
+
+
+def _probes(
+    subject: ModelSubject, wrong: Sequence[Outcome], bands: Bands, vocabulary: int
+) -> list[tuple[Call, dict[str, Any]]]:
+    """The first wrong call, the last one of its session, and the first one of other sessions."""
+    wanted = [(wrong[0], wrong[0].first_wrong or 0)]
+    last = len(wrong[0].calls) - 1
+    if last != wanted[0][1] and wrong[0].standings[last] == "wrong":
+        wanted.append((wrong[0], last))
+    for one in wrong[1:]:
+        is_plain = one.session.before is None and len(one.session.ids) == 1
+        if is_plain and len(wanted) < N_PROBES:
+            wanted.append((one, one.first_wrong or 0))
+    found: list[tuple[Call, dict[str, Any]]] = []
+    for one, at in wanted:
+        if one.calls[at].raised is None:
+            session = one.session
+            probe = subject.probe(
+                session.ids, session.chunks, at, spare=vocabulary // 2, band=bands.right
+            )
+            found.append((one.calls[at], probe))
+    return found
 
 
 def _of_batch(outcome: Outcome, at: int) -> Finding:

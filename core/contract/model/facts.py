@@ -80,6 +80,7 @@ class Call:
         error: largest error of its logits; None: not a finite number, or it gave none.
         token: the token whose logits are furthest off.
         raised: [kind, message]; None: it did not.
+        is_refused: whether somebody wrote that it raises: no mistake of Python's own telling.
         tables: name -> positions of each look-up. Only of tables that positions are looked up in.
         attentions: what was seen; empty: nothing.
     """
@@ -89,6 +90,7 @@ class Call:
     error: float | None = None
     token: int | None = None
     raised: Sequence[str] | None = None
+    is_refused: bool = False
     tables: Mapping[str, Sequence[Sequence[int]]] = field(
         default_factory=dict[str, Sequence[Sequence[int]]]
     )
@@ -114,6 +116,7 @@ def call_of(told: Mapping[str, Any]) -> Call:
         error=told.get("error"),
         token=told.get("token"),
         raised=told["raised"],
+        is_refused=told["refused"],
         tables=seen["tables"],
         attentions=tuple(_attention(one) for one in seen["attentions"]),
     )

@@ -100,11 +100,11 @@ RULES: tuple[tuple[str, Callable[[_Asked], Ids]], ...] = (
     ("pos-restart", _from(lambda asked: 0)),
     ("pos-skip-single", _skips_single),
     ("pos-hole", _from(lambda asked: asked.call.past + (asked.at > 0))),
+    ("pos-retained-rows", _from(_held)),
     ("pos-memo", _from(_remembered)),
     ("pos-stale-prompt", _from(_stale)),
     ("pos-wrong-axis", _from(lambda asked: asked.key_heads if asked.at else 0)),
     ("pos-captured-alias", _from(lambda asked: asked.call.end)),
-    ("pos-retained-rows", _from(_held)),
 )
 
 

@@ -11,6 +11,7 @@ from core.arrays import FloatArray
 from core.contract.model.finding import Finding, boxed
 from core.contract.model.verdict import Bands
 from core.errors import ModelError
+from core.model.checkpoint_folder import checkpoint_folder
 
 
 def reference_logits(folder: Path, ids: Sequence[int]) -> tuple[FloatArray, str]:
@@ -22,8 +23,7 @@ def reference_logits(folder: Path, ids: Sequence[int]) -> tuple[FloatArray, str]
     Raises:
         ModelError: neither can read the folder.
     """
-    if not folder.is_dir():
-        raise ModelError(f"{folder}: there is no such folder; give that of a checkpoint")
+    checkpoint_folder(folder)
     try:
         return _by_reference(folder, ids), "kvscope's reference"
     except ModelError:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from core.contract.model.facts import Attention, Call, Whose
 from core.contract.model.finding import Finding, call_words, like, seen, spans
 
+MISSING = "rows that must be read are missing"
+
 Test = Callable[["Read"], bool]
 
 
@@ -73,8 +75,10 @@ def _first_zero(read: Read) -> bool:
 
 
 def _row_zero(read: Read) -> bool:
+    """The new rows stand first, and the rows that stood there are gone."""
     n, own = read.call.n, list(range(read.call.past, read.call.end))
-    return read.call.past > 0 and read.tokens[:n] == own and read.tokens[-1] != own[-1]
+    is_first = read.call.past > 0 and read.tokens[:n] == own and read.tokens[-1] != own[-1]
+    return is_first and not set(range(min(n, read.call.past))) & set(read.tokens)
 
 
 def _newest_everywhere(read: Read) -> bool:
@@ -160,17 +164,30 @@ TESTS: tuple[tuple[str, Test], ...] = (
 )
 
 
-def rows_finding(calls: Sequence[Call]) -> Finding | None:
-    """The first call and layer in which a query reads rows that are not its tokens'."""
-    for at, call in enumerate(calls):
+def rows_finding(calls: Sequence[Call], last: int) -> Finding | None:
+    """The first call, up to the last one named, and layer that read rows of other tokens."""
+    for at, call in enumerate(calls[: last + 1]):
         for before, one in zip((None, *call.attentions), call.attentions, strict=False):
             if before is not None and (before.output_off is not False):
                 break  # what comes later follows from this layer
             read = Read(calls, at, one)
             if (read.keys is None and read.values is None) or not _is_off(read):
                 continue
-            return _named(read)
+            later = [] if before is not None else _later(calls, at, one.layer)
+            return _named(read, later)
     return None
+
+
+def _later(calls: Sequence[Call], at: int, layer: int) -> list[Read]:
+    """What the first layer, whose rows hang on tokens alone, read wrongly in later calls."""
+    reads = [
+        Read(calls, later, one)
+        for later in range(at + 1, len(calls))
+        for one in calls[later].attentions[:1]
+        if one.layer == layer
+    ]
+    known = [read for read in reads if read.keys is not None or read.values is not None]
+    return [read for read in known if _is_off(read)]
 
 
 def _is_off(read: Read) -> bool:
@@ -202,7 +219,8 @@ def _is_mismatched(read: Read) -> bool:
     return False
 
 
-def _named(read: Read) -> Finding:
+def _named(read: Read, later: Sequence[Read]) -> Finding:
+    """By a mechanism only if that gives what was read later too."""
     layer = read.one.layer
     if read.one.is_narrowed:
         words = (
@@ -212,7 +230,7 @@ def _named(read: Read) -> Finding:
         return seen("rows are kept with fewer digits than they have", read.at, layer, words)
     words = _words(read)
     for name, test in TESTS:
-        if test(read):
+        if test(read) and all(map(test, later)):
             return like(name, read.at, layer, words)
     if read.call.past and read.n <= read.call.n:
         return seen("the past is not read", read.at, layer, words)
@@ -220,7 +238,7 @@ def _named(read: Read) -> Finding:
         return seen("keys and values of different tokens stand in one row", read.at, layer, words)
     missing = sorted(set(read.right) - {t for t in read.tokens if isinstance(t, int)})
     if missing and all(read.name(column) is not None for column in range(read.n)):
-        return seen("rows that must be read are missing", read.at, layer, words)
+        return seen(MISSING, read.at, layer, words)
     return seen("rows are not read as they were stored", read.at, layer, words)
 
 

@@ -14,7 +14,7 @@ from core.contract.model.facts import About, Call, about_of, call_of
 from core.contract.process import Line, Process
 from core.contract.subject import NotDrivableError
 
-LOAD_LIMIT_S = 300.0
+LOAD_LIMIT_S = 120.0
 N_LAST_SHOWN = 120
 Ids = Sequence[Sequence[int]]
 
@@ -118,6 +118,11 @@ class ModelSubject:
             logits = flat.reshape(told["shape"])
         return Uncached(told["largest"], told["spread"], told["unrest"], told["sway"], logits)
 
+    def reach(self, ids: Ids) -> tuple[int, str]:
+        """How many tokens of a text one forward reads, and what is raised beyond them, in words."""
+        told = self._end(self._running(), {"do": "reach", "ids": ids}, self._limit_s)
+        return told["n"], told["why"]
+
     def decode(
         self, ids: Ids, chunks: Sequence[int], *, watch: bool = False, before: Ids | None = None
     ) -> Iterator[Call]:
@@ -186,7 +191,10 @@ class ModelSubject:
 
 
 def _fall(told: Line) -> str:
+    where = [told[name] for name in ("at", "where") if told[name]]
     if "hung" in told:
-        return f"gave no answer within {told['hung']:g} s"
+        said = f" ({', '.join(where)})" if where else ""
+        return f"gave no answer within {told['hung']:g} s{said}"
     why = f": {told['printed'][-N_LAST_SHOWN:]}" if told["printed"] else ""
-    return f"ended the interpreter (status {told['ended']}){why}"
+    said = ", ".join([f"status {told['ended']}", *where])
+    return f"ended the interpreter ({said}){why}"

@@ -149,7 +149,9 @@ def hanging(folder):
 
 def test_a_class_that_hangs_does_so_for_one_reason(tmp_path):
     verdicts = verdicts_alone(hanging(tmp_path), only=(9, 10, 12), limit_s=1.0)
-    assert mechanism(verdicts[9]) == "a call never comes back: hangs: no answer within 1 s"
+    assert mechanism(verdicts[9]) == (
+        "a call never comes back: hangs: no answer within 1 s (theirs.py, line 21, in append())"
+    )
     assert {(verdicts[n].state, verdicts[n].root) for n in (10, 12)} == {("follows", 9)}
 
 

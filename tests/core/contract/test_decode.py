@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from core.contract.check import check
 from core.contract.decode import model_test
+from core.contract.numbers import rounded
 from core.contract.plan import plan_for
 from core.contract.report import as_json
 from core.contract.subject import Source
@@ -40,7 +43,10 @@ def test_with_a_right_class_models_decode_as_without_a_cache(decoded, file):
     assert found.finding is None
     assert found.models == ("tiny-learned", "tiny-rope", "tiny-alibi")
     has_batch = file in ("layered", "positions")
-    assert found.not_covered == (("several sequences: one is decoded",) if has_batch else ())
+    also = ("rows of float16",)
+    if has_batch:
+        also += ("rows of bfloat16", "two texts of 10 and 8 tokens in one batch")
+    assert (found.not_covered, found.also) == ((), also)
 
 
 def test_numbers_that_are_rounded_break_no_rule_and_are_found_where_a_model_decodes(
@@ -86,12 +92,64 @@ def test_rows_that_are_missing_or_wrong_are_named(tmp_path, decoded, of, old, ne
     assert said in finding.found
 
 
-def test_narrow_rows_are_not_judged_by_their_rounding(tmp_path, decoded):
+@pytest.mark.parametrize("dtype", ["np.float16", "np.float32"])
+def test_rows_that_a_class_rounds_to_its_own_type_are_right(tmp_path, decoded, dtype):
     path = changed(tmp_path, "contiguous", "self.k = np.zeros((max_len, d_k))",
-                   "self.k = np.zeros((max_len, d_k), np.float16)")  # fmt: skip
+                   f"self.k = np.zeros((max_len, d_k), {dtype})")  # fmt: skip
     found = decoded(path, "KVCache")
-    said = "rows that come back as float16: that alone moves a logit"
-    assert (found.models, found.finding, found.not_covered) == ((), None, (said,))
+    assert (len(found.models), found.finding, found.not_covered) == (3, None, ())
+
+
+@pytest.mark.parametrize(
+    ("new", "what", "said"),
+    [
+        ("k if k.dtype == torch.float32 else k * 1.2", "rows of float16", "layer 0, keys"),
+        ("k if k.dtype != torch.bfloat16 else k * 1.2", "rows of bfloat16", "layer 0, keys"),
+        ("k[:1]", "two texts of 10 and 8 tokens in one batch", "a logit of text 1 is off by"),
+    ],
+)
+def test_what_goes_wrong_in_16_bits_or_in_a_batch_alone_is_found(
+    tmp_path, decoded, new, what, said
+):
+    path = changed(tmp_path, "layered", "self.key_cache[layer_idx][:, :, start:end] = k",
+                   f"self.key_cache[layer_idx][:, :, start:end] = {new}")  # fmt: skip
+    found = decoded(path, "LayeredCache").finding
+    assert found.what == what
+    assert said in found.found
+
+
+def test_rows_of_a_type_that_a_class_refuses_are_not_covered(tmp_path, decoded):
+    path = changed(tmp_path, "layered", "        held = self.key_cache[layer_idx]\n",
+                   "        held = self.key_cache[layer_idx]\n"
+                   "        assert k.dtype == torch.float32, 'float32 only'\n")  # fmt: skip
+    found = decoded(path, "LayeredCache")
+    assert found.finding is None
+    assert found.not_covered == (
+        "rows of float16: AssertionError: float32 only",
+        "rows of bfloat16: AssertionError: float32 only",
+    )
+
+
+@pytest.mark.parametrize(
+    ("of", "old", "new", "preset"),
+    [
+        ("ring", "recent = range(self.seen - (self.window - self.sinks), self.seen)",
+         "recent = range(self.seen - (self.window - self.sinks) + 1, self.seen)",
+         "evict-one-short"),
+        ("layered", "self.value_cache[layer_idx][:, :, start:end] = v",
+         "self.value_cache[0][:, :, start:end] = v", None),
+        ("contiguous", "return self.v[: self.n]", "return self.v[: self.n][::-1]", None),
+    ],
+)  # fmt: skip
+def test_a_fault_that_gives_just_these_rows_is_named(tmp_path, decoded, of, old, new, preset):
+    assert decoded(changed(tmp_path, of, old, new), RIGHT[of]).finding.preset_like == preset
+
+
+@pytest.mark.parametrize("number", [1.0, 1.00390625, 1.001, 65504.0, 3.1415926, -0.1, 1e-6])
+def test_numbers_are_rounded_as_torch_does(number):
+    for dtype in ("float16", "bfloat16", "float32"):
+        right = torch.tensor(number, dtype=torch.float64).to(getattr(torch, dtype)).double()
+        assert rounded(np.array([number]), dtype) == right.numpy()
 
 
 def test_arguments_that_no_model_has_are_not_covered(subjects):

@@ -222,16 +222,28 @@ def test_of_a_ring_that_gives_nothing_back_no_block_is_asked(asked):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("new", "said"),
     [
-        ("ValueErorr", "ValueErorr", "NameError: name 'ValueErorr' is not defined"),
-        ("raise ValueErorr", "self.ful", "AttributeError: 'Typo' object has no attribute 'ful'"),
+        ('raise ValueErorr("full")', "NameError: name 'ValueErorr' is not defined"),
+        ("self.ful()", "AttributeError: 'Typo' object has no attribute 'ful'"),
+        ("[].pop()", "IndexError: pop from empty list"),
+        ('raise ValueError("full at " + self.n)', "TypeError: can only concatenate str"),
     ],
 )
-def test_a_refusal_by_a_misspelled_name_is_noted_once(asked, old, new, said):
-    _, _, verdicts = asked(TYPO.replace(old, new), "Typo", (9, 10, 12))
-    assert [verdicts[n].state for n in (9, 10, 12)] == ["note", "pass", "pass"]
-    assert mechanism(verdicts[9]) == f"refuses by {said}: probably a typo"
+def test_code_that_fails_where_it_should_refuse_is_found_once_with_its_line(asked, new, said):
+    text = TYPO.replace('raise ValueErorr("full")', new)
+    _, _, verdicts = asked(text, "Typo", (9, 10, 12))
+    assert [verdicts[n].state for n in (9, 10, 12)] == ["fail", "follows", "follows"]
+    told = mechanism(verdicts[9])
+    assert told.startswith(f"where it should refuse, its code fails: {said}")
+    assert told.endswith("(theirs.py, line 11, in append())")
+
+
+@pytest.mark.parametrize("error", ["IndexError", "TypeError", "KeyError", "Full"])
+def test_an_error_that_somebody_raises_is_a_refusal_whatever_its_kind(asked, error):
+    text = f"class Full(Exception):\n    pass\n{textwrap.dedent(TYPO)}"
+    _, _, verdicts = asked(text.replace("ValueErorr", error), "Typo", (9, 10, 12))
+    assert failing(verdicts) == set()
 
 
 def test_each_rule_is_announced_once(asked):

@@ -52,6 +52,8 @@ MUTANTS = (
     ("saving", "k, v, self.n = saved", "k, v, _ = saved", (31,)),
     ("positions", "[:, :, input_pos] = k", "[:, :, input_pos - 1] = k", (3,)),
     ("fetching", "self.offset += keys.shape[2]", "self.offset += 1", (5, 3, 2)),
+    ("contiguous", 'raise ValueError(f"cache full: {new} more rows, {self.max_len - self.n} free")', "[].pop()", (9,)),
+    ("contiguous", "self.n = 0\n\n    def append", "self.n = 0\n        self.__dict__ = globals().setdefault('shared', self.__dict__)\n\n    def append", (1,)),
     ("listed", "self.k[layer] = np.concatenate([self.k[layer], k], axis=1)", "self.k[layer] = np.concatenate([k, self.k[layer]], axis=1)", (3,)),
 )  # fmt: skip
 """Class, what stands there, what is put in its place, rules of which one at least fails."""

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 from ...child.constructor import NotDrivableError
+from ...child.raised import words
 from .errors import Right
 from .facts import Known
 from .probes import blind_tokens, told_positions
@@ -21,8 +22,10 @@ from .subject import Call, Subject
 class Server:
     """One model, and what is known of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, at: Callable[[str], None]) -> None:
+        """`at` is told, in words, what of the model is about to be called."""
         torch.set_num_threads(1)
+        self._at = at
         self._subject: Subject | None = None
         self._right: dict[tuple[tuple[int, ...], ...], Right] = {}
 
@@ -36,7 +39,9 @@ class Server:
             yield {"cannot": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
 
     def _load(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        self._subject = Subject(ask["path"], ask["name"], ask["adapter"], widened=ask["widened"])
+        self._subject = Subject(
+            ask["path"], ask["name"], ask["adapter"], self._at, widened=ask["widened"]
+        )
         self._right = {}
         subject = self._subject
         parameter = next(iter(subject.model.parameters()), None)
@@ -62,6 +67,20 @@ class Server:
             told["logits"] = base64.b64encode(right.logits.numpy().tobytes()).decode()
         yield {"done": told}
 
+    def _reach(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The longest beginning of a text that one forward reads, and why it reads no more."""
+        ids = torch.tensor(ask["ids"])
+        fits, fails, why = 0, ids.shape[-1] + 1, ""
+        n = ids.shape[-1]
+        while fits + 1 < fails:
+            try:
+                self._ready.uncached(ids[:, :n])
+                fits = n
+            except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever it raises)
+                fails, why = n, words(error)
+            n = (fits + fails) // 2
+        yield {"done": {"n": fits, "why": why}}
+
     def _decode(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Each call with its error; with "watch", what was seen of it."""
         ids = torch.tensor(ask["ids"])
@@ -70,6 +89,7 @@ class Server:
         before = None if ask["before"] is None else torch.tensor(ask["before"])
         for call in self._ready.decode(ids, ask["chunks"], watch=ask["watch"], before=before):
             told: dict[str, Any] = {"past": call.past, "n": call.n, "raised": call.raised}
+            told["refused"] = call.is_refused
             if call.raised is None:
                 told.update(right.error(call))
             if known is not None:
@@ -83,7 +103,7 @@ class Server:
         chunks, call, band = ask["chunks"], ask["call"], ask["band"]
         found = blind_tokens(self._ready, ids, chunks, call, ask["spare"], band)
         right = self._of(ask["ids"]).logits
-        found["told"] = told_positions(self._ready, ids, chunks, right, call, band)
+        found["told"] = told_positions(self._ready, ids, chunks, right, band)
         yield {"done": found}
 
     @property

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import torch
 
 from ...child.constructor import NotDrivableError
 from ...child.files import adapter_of, loaded
+from ...child.raised import is_mistake, line_of, words
 from .adapter import ModelAdapter
 from .sizes import context_of, vocabulary_of
 from .surfaces import Recognised, split
@@ -27,6 +28,7 @@ class Call:
         past, n: tokens before it, and of it.
         logits: [B, R, V] float64, of all n tokens or of the last one; None: it raised.
         raised: [kind, message].
+        is_refused: somebody wrote that it raises; Python itself did not, over a mistake.
         seen: what was observed; None: nobody looked.
     """
 
@@ -34,19 +36,31 @@ class Call:
     n: int
     logits: Any = None
     raised: list[str] | None = None
+    is_refused: bool = False
     seen: Seen | None = None
 
 
 class Subject:
     """A model and how it is called."""
 
-    def __init__(self, path: str, name: str, adapter: str | None, *, widened: bool) -> None:
+    def __init__(
+        self,
+        path: str,
+        name: str,
+        adapter: str | None,
+        at: Callable[[str], None],
+        *,
+        widened: bool,
+    ) -> None:
         """Make the model, and find out how it is called.
+
+        `at` is told before anything of theirs is called.
 
         Raises:
             NotDrivableError: one of the two cannot be done.
         """
-        self.model = made(path, name)
+        self._at = at
+        self.model = made(path, name, at)
         if widened:
             self.model.float()
         self.adapter: ModelAdapter = (
@@ -55,6 +69,7 @@ class Subject:
         self.device = next((p.device for p in self.model.parameters()), torch.device("cpu"))
         self.context = context_of(self.model)
         if isinstance(self.adapter, Recognised):
+            at("a first call of it, of two tokens")
             self._settle(self.adapter)
 
     def vocabulary(self) -> int | None:
@@ -64,6 +79,7 @@ class Subject:
     def uncached(self, ids: Any, watch: bool = False) -> tuple[Any, Seen]:  # noqa: FBT001, FBT002
         """Logits [B, R, V] of texts [B, T] without a cache, and what was seen."""
         model = self.twin()
+        self._at(f"a forward of {ids.shape[-1]} tokens without a cache")
         with torch.no_grad():
             if not watch:
                 return self._numbers(self.adapter.uncached(model, ids.to(self.device))), Seen()
@@ -89,6 +105,7 @@ class Subject:
         past, state = 0, None
         for at, n in enumerate(chunks):
             call = Call(past, n)
+            self._at(f"a cached call with {n} tokens after {past}")
             new = ids[:, past : past + n].to(self.device)
             try:
                 with torch.no_grad():
@@ -101,8 +118,11 @@ class Subject:
                     else:
                         logits, state = self.adapter.cached(model, new, state, past)
                 call.logits = self._numbers(logits)
-            except Exception as error:  # noqa: BLE001  (what the user's model raises is its answer)
-                call.raised = [type(error).__name__, " ".join(str(error).split())[:300]]
+            except (Exception, SystemExit) as error:  # noqa: BLE001  (what it raises is its answer)
+                where = line_of(error)
+                call.is_refused = not is_mistake(error)
+                said = " ".join(str(error).split())[:300]
+                call.raised = [type(error).__name__, f"{said} ({where})" if where else said]
                 yield call
                 return
             yield call
@@ -134,27 +154,28 @@ class Subject:
                     self.uncached(torch.zeros(1, 2, dtype=torch.long))
             except NotDrivableError:
                 raise
-            except Exception as error:  # noqa: BLE001  (whatever it raises, the other way is tried)
-                why = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            except (Exception, SystemExit) as error:  # noqa: BLE001  (then the other way is tried)
+                why = words(error)
                 if adapter.place is None:
-                    raise NotDrivableError(f"{adapter.words()} raised {why}") from None
+                    raise NotDrivableError(f"{adapter.words()} {why}") from None
             else:
                 return
-        raise NotDrivableError(f"{adapter.words()} raised {why}")
+        raise NotDrivableError(f"{adapter.words()} {why}")
 
 
-def made(path: str, name: str) -> Any:
+def made(path: str, name: str, at: Callable[[str], None]) -> Any:
     """The module of torch that a file makes, ready to be asked.
 
     Raises:
         NotDrivableError: there is none.
     """
+    at(f"running {path}")
     maker = loaded(path, name)
+    at(f"calling {name}()")
     try:
         model = maker if isinstance(maker, torch.nn.Module) else maker()
-    except Exception as error:  # noqa: BLE001  (whatever the user's code raises)
-        why = " ".join(str(error).split())[:300]
-        raise NotDrivableError(f"{name}() raised {type(error).__name__}: {why}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever the user's code raises)
+        raise NotDrivableError(f"{name}() {words(error)}") from None
     if not isinstance(model, torch.nn.Module):
         raise NotDrivableError(f"{name}() gave {type(model).__name__}; a torch module is needed")
     return model.eval()

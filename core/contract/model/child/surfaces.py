@@ -16,6 +16,9 @@ from . import names
 from .adapter import ModelAdapter
 from .sizes import sizes_of
 
+WRAPPED = ("_orig_mod", "module")
+"""How torch.compile and DataParallel call the model in them."""
+
 
 class Recognised(ModelAdapter):
     """Calls forward with the arguments that its signature was found to have."""
@@ -26,7 +29,7 @@ class Recognised(ModelAdapter):
         Raises:
             NotDrivableError: it takes nothing that it returned before.
         """
-        parameters = dict(inspect.signature(model.forward).parameters)
+        parameters = dict(inspect.signature(_inner(model).forward).parameters)
         self._parameters = parameters
         first = next(iter(parameters), None)
         taken = [name for name in parameters if name != first]
@@ -122,7 +125,7 @@ def made_cache(model: Any, past: str | None, n_sequences: int) -> Any:
         NotDrivableError: none is known.
     """
     sizes = sizes_of(model, n_sequences)
-    module = sys.modules.get(type(model).__module__)
+    module = sys.modules.get(type(_inner(model)).__module__)
     for owner in (model, module):
         for name in names.MAKERS:
             maker = getattr(owner, name, None)
@@ -138,6 +141,15 @@ def made_cache(model: Any, past: str | None, n_sequences: int) -> Any:
         f"{type(model).__name__}.forward gives back nothing to be passed on as {past}, and its "
         f"file has {found} and no make_cache(); give --adapter"
     )
+
+
+def _inner(model: Any) -> Any:
+    """The model that a wrapper calls, whose own forward takes whatever comes."""
+    for name in WRAPPED:
+        held = vars(model).get("_modules", {}).get(name)
+        if held is not None and len(vars(model)["_modules"]) == 1:
+            return _inner(held)
+    return model
 
 
 def _cache_classes(module: Any) -> list[Any]:

@@ -108,7 +108,8 @@ def test_compiled_code_is_judged_by_probes_and_the_report_says_so(subject):
     (found,) = report.findings
     assert (found.basis, found.mechanism) == ("black box", "the call is blind to tokens 1-4")
     assert all(words.startswith("black box: ") for words in found.evidence)
-    assert "hypothesis: the causal mask is aligned top-left" in evidence_of(report)
+    assert found.preset_like == "mask-top-left"
+    assert "all of this is as if the causal mask were aligned top-left" in evidence_of(report)
 
 
 def test_what_one_text_leaves_for_the_next_is_found(subject):
@@ -182,7 +183,7 @@ def test_the_prompt_that_was_given_is_read(subject):
 def test_a_call_that_ends_the_interpreter_is_a_finding():
     with ModelSubject(Source(MODELS / "odd.py", "Dies")) as dying:
         report = check_model_of(dying, SHORT)
-    assert "ended the interpreter (status 7)" in evidence_of(report)
+    assert "ended the interpreter (status 7, a cached call with 1 token" in evidence_of(report)
 
 
 def test_a_call_that_hangs_is_a_finding():
@@ -194,7 +195,7 @@ def test_a_call_that_hangs_is_a_finding():
 def test_a_file_that_ends_the_interpreter_cannot_be_asked(tmp_path):
     path = tmp_path / "theirs.py"
     path.write_text("import os\nprint('bye')\nos._exit(3)\n", encoding="utf-8")
-    with pytest.raises(FellError, match=r"ended the interpreter \(status 3\): bye"):
+    with pytest.raises(FellError, match=r"\(status 3, running .*theirs.py\): bye"):
         ModelSubject(Source(path, "make_model"))
 
 
@@ -250,3 +251,122 @@ def test_the_report_says_what_is_not_covered(subject):
     assert told["findings"][0]["where"] == {"call": 1, "layer": None}
     assert "with and without a cache" in told["not_covered"]
     assert as_json(report_of(subject, "nano.py", "both"), has_reference=True)["not_covered"] is None
+
+
+JOINING = """
+    import math
+    import torch
+    from torch import nn
+
+    class GPT(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.tokens, self.positions = nn.Embedding(50, 16), nn.Embedding(N_POSITIONS, 16)
+            self.qkv, self.head = nn.Linear(16, 48), nn.Linear(16, 50)
+
+        def forward(self, ids, past=None):
+            T, P = ids.shape[1], 0 if past is None else past[0].shape[1]
+            CHECK
+            x = self.tokens(ids) + self.positions(torch.arange(P, P + T))
+            q, k, v = self.qkv(x).split(16, -1)
+            if past is not None:
+                k, v = JOIN_K, JOIN_V
+            S = k.shape[1]
+            open_ = torch.ones(T, S, dtype=torch.bool).tril(S - T)
+            scores = (q @ k.transpose(-2, -1) / 4).masked_fill(~open_, -math.inf)
+            return self.head(x + scores.softmax(-1) @ v), (RETURNED)
+
+    class Hidden(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.vocab_size = GPT(), 50
+
+        def forward(self, ids, past=None):
+            with torch._C.DisableTorchFunction():
+                return self.inner(ids, past)
+
+    def compiled():
+        return torch.compile(GPT(), backend="eager")
+"""
+BEHIND = {"JOIN_K": "torch.cat([past[0], k], 1)", "JOIN_V": "torch.cat([past[1], v], 1)"}
+BEFORE = {"JOIN_K": "torch.cat([k, past[0]], 1)", "JOIN_V": "torch.cat([v, past[1]], 1)"}
+USUAL = {**BEHIND, "N_POSITIONS": "40", "CHECK": "pass", "RETURNED": "k, v"}
+
+
+def written(folder, **changes):
+    text = textwrap.dedent(JOINING)
+    for old, new in {**USUAL, **changes}.items():
+        text = text.replace(old, new)
+    path = folder / "theirs.py"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["GPT", "Hidden", "compiled"])
+def test_a_right_model_in_another_style_has_no_finding(subject, tmp_path, name):
+    report = report_of(subject, written(tmp_path), name)
+    assert (report.findings, report.notes[0].split()[0]) == ((), "thresholds:")
+
+
+def test_new_rows_before_the_earlier_ones_are_called_so(subject, tmp_path):
+    (found,) = report_of(subject, written(tmp_path, **BEFORE), "GPT").findings
+    assert found.mechanism.startswith("new rows are put before the earlier ones")
+    assert found.preset_like is None
+    assert "of tokens [5, 6, 0, 1, 2, 3, 4], in this order" in found.evidence[0]
+    assert "the query at token 5 sees tokens 0-3, 5-6, must see 0-5" in found.evidence[0]
+
+
+def test_of_hidden_code_is_said_what_its_logits_show_and_no_more(subject, tmp_path):
+    report = report_of(subject, written(tmp_path, **BEFORE), "Hidden")
+    (found,) = report.findings
+    assert found.mechanism == "tokens of a call see other tokens than they must"
+    assert "changing later tokens of the call, 6, moves the cached logits of its first one" in (
+        evidence_of(report)
+    )
+    keys = written(tmp_path, JOIN_K=BEFORE["JOIN_K"])
+    (found,) = report_of(subject, keys, "Hidden").findings
+    assert (found.mechanism, found.preset_like) == ("cached logits differ from uncached ones", None)
+    assert not any("hypothesis" in words for words in found.evidence)
+
+
+def test_rows_that_are_dropped_are_not_taken_for_positions_that_are_remembered(subject, tmp_path):
+    path = written(tmp_path, RETURNED="(k, v) if past is None else (k[:, 1:], v[:, 1:])")
+    names = [one.preset_like or one.mechanism for one in report_of(subject, path, "GPT").findings]
+    assert names == ["pos-retained-rows", "rows that must be read are missing"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"N_POSITIONS": "7"}, "2 of 20 steps decoded: a forward of more than 7 tokens raised "
+                               "IndexError: index out of range in self (theirs.py, line 16, "),
+        ({"CHECK": "if past is not None and P + T > 8: raise ValueError('full')"},
+         "3 of 20 steps decoded: a cached call beyond 8 tokens is refused (ValueError: full "),
+    ],
+    ids=["positions end", "the cache is full"],
+)  # fmt: skip
+def test_fewer_steps_are_decoded_where_there_is_no_room_and_the_report_says_why(
+    subject, tmp_path, changes, said
+):
+    report = report_of(subject, written(tmp_path, **changes), "GPT", Wish(n_steps=20))
+    assert report.findings == ()
+    assert report.notes[0].startswith(said)
+
+
+def test_a_prompt_that_leaves_no_room_is_told_with_both_numbers(subject, tmp_path):
+    path = written(tmp_path, N_POSITIONS="4")
+    with pytest.raises(NotDrivableError, match=r"prompt of 6 tokens .* more than 4 tokens raised"):
+        report_of(subject, path, "GPT", Wish(prompt=(1, 2, 3, 4, 5, 6)))
+
+
+def test_a_call_that_fails_at_another_token_each_time_is_no_full_cache(subject, tmp_path):
+    path = written(tmp_path, CHECK="assert past is None or T == P, 'shapes'")
+    (found,) = report_of(subject, path, "GPT").findings
+    assert found.mechanism == "a cached call fails"
+
+
+def test_a_second_finding_does_not_repeat_what_the_first_one_says_of_the_logits(subject):
+    first, second = report_of(subject, "nano.py", "both").findings
+    assert sum(words.startswith("black box") for words in first.evidence) == 2
+    assert not any(words.startswith("black box") for words in second.evidence)

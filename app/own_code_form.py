@@ -1,0 +1,218 @@
+"""What cannot be guessed of somebody's code: constructor arguments, promises, an adapter."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFileDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
+
+from app.cli_check_options import DECLARATIONS
+from app.constructor_arguments import constructor_arguments
+from app.theme import Theme, complaint_style, restyle, tick_box_style
+from core.contract.names_in_file import Kind
+from core.errors import CoreError
+
+PYTHON = "Python (*.py)"
+MOST_TOKENS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a person said of their code.
+
+    Attributes:
+        arguments: for the constructor, as typed.
+        declared: what the class promises.
+        adapter: a file with an adapter; None: the code is recognised.
+        vocab: token ids that a model knows; None: as it says.
+    """
+
+    arguments: str = ""
+    declared: tuple[str, ...] = ()
+    adapter: Path | None = None
+    vocab: int | None = None
+
+    def values(self) -> dict[str, Any]:
+        """The arguments as values.
+
+        Raises:
+            CoreError: they are no list of names and plain values.
+        """
+        return constructor_arguments(self.arguments)
+
+    def options(self, kind: Kind) -> list[str]:
+        """As `kvscope check` takes them."""
+        found: list[str] = []
+        if kind == "class":
+            found += ["--args", self.arguments] if self.arguments else []
+            found += [part for name in self.declared for part in ("--declare", name)]
+        else:
+            found += ["--kind", "model"]
+            found += [] if self.vocab is None else ["--vocab", str(self.vocab)]
+        return found + ([] if self.adapter is None else ["--adapter", str(self.adapter)])
+
+
+class OwnCodeForm(QWidget):
+    """`edited` is told when something was said, and is to be checked again."""
+
+    edited = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        """Nothing is said."""
+        super().__init__()
+        self._path: Path | None = None
+        self._kind: Kind = "class"
+        self.arguments = QLineEdit()
+        self.boxes = {name: QCheckBox(name.replace("_", " ")) for name in DECLARATIONS}
+        self.adapter, self.no_adapter = QPushButton("Choose…"), QPushButton("None")
+        self.vocab = QSpinBox()
+        self.complaint = QLabel()
+        self._labels = {name: QLabel(name) for name in ("Arguments", "Promises", "Vocabulary")}
+        self._build()
+        self._connect()
+        self.dress(theme)
+        self.show_kind("class")
+
+    @property
+    def wishes(self) -> Wishes:
+        """What is said now."""
+        declared = tuple(name for name, box in self.boxes.items() if box.isChecked())
+        vocab = self.vocab.value() or None
+        if self._kind == "model":
+            return Wishes(adapter=self._path, vocab=vocab)
+        return Wishes(self.arguments.text().strip(), declared, self._path)
+
+    def show_kind(self, kind: Kind) -> None:
+        """Ask what belongs to a class, or to a model."""
+        self._kind = kind
+        is_class = kind == "class"
+        for part in (self._labels["Arguments"], self.arguments, self._labels["Promises"]):
+            part.setVisible(is_class)
+        for box in self.boxes.values():
+            box.setVisible(is_class)
+        self._labels["Vocabulary"].setVisible(not is_class)
+        self.vocab.setVisible(not is_class)
+
+    def forget(self) -> None:
+        """Another file: nothing is said of it yet."""
+        blockers = [QSignalBlocker(part) for part in (self.vocab, *self.boxes.values())]
+        self.arguments.clear()
+        self.vocab.setValue(0)
+        for box in self.boxes.values():
+            box.setChecked(False)
+        del blockers
+        self._path = None
+        self._show_adapter()
+        self.complain("")
+
+    def complain(self, words: str) -> None:
+        """Say what is missing; empty: nothing. The option of the command line is the field here."""
+        self.complaint.setText(words.replace("--args ", ""))
+        self.complaint.setVisible(bool(words))
+
+    def dress(self, theme: Theme) -> None:
+        """Show in another theme."""
+        restyle(self.complaint, complaint_style(theme))
+        self.arguments.setFont(theme.mono())
+        for box in self.boxes.values():
+            restyle(box, tick_box_style(theme))
+
+    def _build(self) -> None:
+        self.arguments.setPlaceholderText("max_len=8, d_k=4, d_v=4")
+        self.arguments.setAccessibleName("Arguments of the constructor")
+        self.arguments.setToolTip("What the constructor gets, where its names do not say it")
+        self.vocab.setRange(0, MOST_TOKENS)
+        self.vocab.setSpecialValueText("as the model says")
+        self.vocab.setAccessibleName("Token ids that the model knows")
+        self.vocab.setKeyboardTracking(False)
+        self.adapter.setAccessibleName("Adapter")
+        self.adapter.setToolTip("A file that knows how to drive this code; it is run too")
+        self.no_adapter.setAccessibleName("No adapter")
+        self.complaint.setWordWrap(True)
+        self.complaint.setTextFormat(Qt.TextFormat.PlainText)
+        self.complaint.setAccessibleName("What is missing")
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setColumnStretch(1, 1)
+        grid.addWidget(self._labels["Arguments"], 0, 0)
+        grid.addWidget(self.arguments, 0, 1)
+        grid.addWidget(self._labels["Vocabulary"], 0, 0)
+        grid.addWidget(self.vocab, 0, 1, Qt.AlignmentFlag.AlignLeft)
+        promises, files = QHBoxLayout(), QHBoxLayout()
+        for name, box in self.boxes.items():
+            box.setToolTip(DECLARATIONS[name])
+            promises.addWidget(box)
+        promises.addStretch(1)
+        grid.addWidget(self.complaint, 1, 1)
+        grid.addWidget(self._labels["Promises"], 2, 0)
+        grid.addLayout(promises, 2, 1)
+        for button in (self.adapter, self.no_adapter):
+            files.addWidget(button)
+        files.addStretch(1)
+        grid.addWidget(QLabel("Adapter"), 3, 0)
+        grid.addLayout(files, 3, 1)
+
+    def _connect(self) -> None:
+        self.arguments.editingFinished.connect(self._on_arguments)
+        self.arguments.setModified(False)
+        self.vocab.valueChanged.connect(self.edited)
+        for box in self.boxes.values():
+            box.toggled.connect(self._on_promise)
+        self.adapter.clicked.connect(self._choose_adapter)
+        self.no_adapter.clicked.connect(self.drop_adapter)
+
+    @Slot()
+    def _on_arguments(self) -> None:
+        """Only when something was typed: leaving the field is no edit."""
+        if not self.arguments.isModified():
+            return
+        self.arguments.setModified(False)
+        try:
+            self.wishes.values()
+        except CoreError as error:
+            self.complain(str(error))
+            return
+        self.edited.emit()
+
+    @Slot(bool)
+    def _on_promise(self, is_on: bool) -> None:  # noqa: FBT001  (a signal of Qt)
+        """Two of them exclude each other."""
+        pair = {"copies": "live_views", "live_views": "copies"}
+        ticked = next(name for name, box in self.boxes.items() if box is self.sender())
+        if is_on and ticked in pair and self.boxes[pair[ticked]].isChecked():
+            other = self.boxes[pair[ticked]]
+            blocker = QSignalBlocker(other)
+            other.setChecked(False)
+            blocker.unblock()
+        self.edited.emit()
+
+    @Slot()
+    def _choose_adapter(self) -> None:
+        path, _ = QFileDialog.getOpenFileName(self, "Adapter", "", PYTHON)
+        if path:
+            self._path = Path(path)
+            self._show_adapter()
+            self.edited.emit()
+
+    @Slot()
+    def drop_adapter(self) -> None:
+        """Drive the code without one."""
+        self._path = None
+        self._show_adapter()
+        self.edited.emit()
+
+    def _show_adapter(self) -> None:
+        path = self._path
+        self.adapter.setText("Choose…" if path is None else path.name)
+        self.no_adapter.setVisible(path is not None)
