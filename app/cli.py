@@ -22,7 +22,7 @@ from app.cli_options import (
 )
 from app.commands import COMMANDS
 from app.options import OneLineParser
-from app.standard_streams import INTERRUPTED, UNUSABLE, complain, with_output
+from app.standard_streams import INTERRUPTED, UNUSABLE, complain, keep_others_out, with_output
 from core.errors import CoreError
 
 DONE = 0
@@ -49,6 +49,8 @@ def main(argv: Sequence[str]) -> int:
 def _status(argv: Sequence[str]) -> int:
     try:
         arguments = _arguments(argv)
+        if getattr(arguments, "fault_file", ()):
+            keep_others_out()  # these files are run, and may write anywhere
         status: int = arguments.command(arguments)
     except SystemExit as leaving:  # --help, or an argument that cannot be used
         return int(leaving.code or DONE)

@@ -7,19 +7,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from app.cli_own import faults_on, known_faults
 from app.cli_progress import Counter
 from core.battery.bench import Bench
-from core.battery.case import read_case
+from core.battery.case import Case, read_case
 from core.battery.checks import Failure, LawResult, check_law, law_of
 from core.battery.law import Law
-from core.battery.laws import N_LAYERS, cases_of, laws_of
+from core.battery.laws import cases_of, laws_of
 from core.battery.names import DEFAULT_MODELS
 from core.battery.written_tests import test_file
 from core.errors import FaultError, SpecError
+from core.faults.activation import activate
 from core.faults.guard import blaming
+from core.faults.known import KnownFaults
+from core.faults.use_text import text_of
 from core.model.loading import load_model
 from core.readouts.words import plural
 from core.spec import FaultUse
@@ -35,63 +37,95 @@ def battery(arguments: argparse.Namespace) -> int:
         CoreError: input that cannot be used.
     """
     known = known_faults(arguments.fault_file)
-    faults = tuple(_at_every_step(use) for use in faults_on(arguments.fault, known))
+    faults = faults_on(arguments.fault, known)
+    _check_every_step(faults)
     if arguments.write_tests is not None:
         check_writable(arguments.write_tests)
+    work = _work(arguments, faults, known)
     bench = Bench(faults, dtype=arguments.dtype, known=known)
     told = _Told(arguments, faults)
     told.begin()
-    with blaming([fault.where for fault in known.own_of(faults)]):
-        results = _results(arguments, bench, told)
+    results: list[LawResult] = []
+    try:
+        with blaming([fault.where for fault in known.own_of(faults)]):
+            for law, cases in work:
+                results.append(_result(arguments, law, cases, bench))
+                told.law(results[-1])
+    finally:  # whatever stops it, what was found by then is told and written
+        _finish(arguments, faults, results, told, [law for law, _ in work])
+    return CHECK_FAILED if any(result.failure for result in results) else DONE
+
+
+def _result(arguments: argparse.Namespace, law: Law, cases: list[Case], bench: Bench) -> LawResult:
+    """What comes of a law, which counts its cases on standard error."""
+    counter = Counter(f"{law.id}: case", len(cases))
+    result = check_law(law, cases, bench, at=counter.next)
+    counter.done()
+    if arguments.case is not None and result.why_silent is not None:
+        raise SpecError(f"--case: {law.id} says nothing of this case: {result.why_silent}")
+    return result
+
+
+def _finish(
+    arguments: argparse.Namespace,
+    faults: Sequence[FaultUse],
+    results: Sequence[LawResult],
+    told: "_Told",
+    laws: Sequence[Law],
+) -> None:
+    """Write the tests of what is broken, and tell the sum."""
     failures = [result.failure for result in results if result.failure is not None]
-    told.end(results)
     if arguments.write_tests is not None and failures:
         with replacing(arguments.write_tests) as temporary:
             files = [str(path.resolve()) for path in arguments.fault_file]
-            text = test_file(failures, [use.id for use in faults], arguments.dtype, files)
+            text = test_file(failures, list(map(text_of, faults)), arguments.dtype, files)
             temporary.write_text(text, encoding="utf-8")
-    return CHECK_FAILED if failures else DONE
+    if results:
+        told.end(results, laws)
 
 
-def _results(arguments: argparse.Namespace, bench: Bench, told: "_Told") -> list[LawResult]:
-    results: list[LawResult] = []
-    for law, cases in _work(arguments):
-        counter = Counter(f"{law.id}: case", len(cases))
-        results.append(check_law(law, cases, bench, at=counter.next))
-        counter.done()
-        if arguments.case is not None and not results[-1].n_checked:
-            raise SpecError(f"--case: {law.id} says nothing of this case ({law.sentence})")
-        told.law(results[-1])
-    return results
-
-
-def _work(arguments: argparse.Namespace) -> list[tuple[Law, list[Any]]]:
-    """Laws with their cases."""
+def _work(
+    arguments: argparse.Namespace, faults: tuple[FaultUse, ...], known: KnownFaults
+) -> list[tuple[Law, list[Case]]]:
+    """Laws with their cases, all of which keep the layers that a fault names."""
+    least_layers = 1 + max((n for use in faults for n in use.layers or ()), default=0)
     if arguments.case is not None:
-        return [_one_case(arguments.case)]
+        case = read_case(arguments.case)
+        law = law_of(case)
+        n_layers = load_model(case.model).config.n_layers
+        activate(faults, n_layers, known)
+        _check_layers(case, least_layers, n_layers)
+        return [(law, [case])]
     models = arguments.model or DEFAULT_MODELS
-    n_layers = 1 + max((n for use in arguments.fault for n in use.layers or ()), default=1)
+    for model in models:
+        activate(faults, load_model(model).config.n_layers, known)
     return [
-        (law, cases_of(law, models, arguments.seed, arguments.most, max(n_layers, N_LAYERS)))
+        (law, cases_of(law, models, arguments.seed, arguments.most, least_layers))
         for law in laws_of(arguments.only)
     ]
 
 
-def _one_case(text: str) -> tuple[Law, list[Any]]:
-    case = read_case(text)
-    law, n_layers = law_of(case), load_model(case.model).config.n_layers
+def _check_layers(case: Case, least: int, n_layers: int) -> None:
+    """Raise SpecError where a case lacks a layer that a fault names, or has more than its model."""
     if case.layers > n_layers:
-        raise SpecError(f"--case: layers={case.layers}; {case.model} has {n_layers}")
-    return law, [case]
-
-
-def _at_every_step(use: FaultUse) -> FaultUse:
-    if use.first_step != 0 or use.last_step is not None:
-        raise FaultError(
-            f"--fault {use.id} with steps: the runs that are compared have different steps; "
-            "leave @FROM-TO out"
+        raise SpecError(
+            f"--case: layers={case.layers}; {case.model} has {n_layers}: give layers={n_layers} "
+            "or fewer"
         )
-    return replace(use, last_step=None)
+    if case.layers < least:
+        raise SpecError(
+            f"--case: layers={case.layers} leaves layer {least - 1} out, which --fault names; "
+            f"give layers={least} or more"
+        )
+
+
+def _check_every_step(uses: Sequence[FaultUse]) -> None:
+    for use in uses:
+        if use.first_step != 0 or use.last_step is not None:
+            raise FaultError(
+                f"--fault {text_of(use)} with steps: the runs that are compared have different "
+                f"steps; leave @FROM-TO out: {text_of(replace(use, first_step=0, last_step=None))}"
+            )
 
 
 class _Told:
@@ -105,7 +139,7 @@ class _Told:
 
     def begin(self) -> None:
         """What is about to be checked."""
-        names = [_fault_words(use) for use in self._faults]
+        names = [text_of(use) for use in self._faults]
         if self._as_json:
             _write_line(
                 {
@@ -154,23 +188,27 @@ class _Told:
                 f"{'':<20}smallest: {failure.found}\n{'':<20}{self._repeat(failure)}\n"
             )
 
-    def end(self, results: Sequence[LawResult]) -> None:
-        """The sum."""
+    def end(self, results: Sequence[LawResult], laws: Sequence[Law]) -> None:
+        """The sum; where there are fewer results than laws, also in which one it stopped."""
         n_checked = sum(result.n_checked for result in results)
         broken = [result.law.id for result in results if result.failure is not None]
+        stopped_in = laws[len(results)].id if len(results) < len(laws) else None
         if self._as_json:
-            _write_line({"kind": "end", "holds": not broken, "checked": n_checked})
+            holds = False if broken else None if stopped_in else True
+            line: dict[str, object] = {"kind": "end", "holds": holds, "checked": n_checked}
+            _write_line(line if stopped_in is None else {**line, "stopped_in": stopped_in})
             return
+        if stopped_in is not None:
+            sys.stdout.write(f"stopped in {stopped_in}, after {len(results)} of {len(laws)} laws\n")
         if broken:
-            laws = plural(len(results), "law")
-            sys.stdout.write(
-                f"{len(broken)} of {laws} {'is' if len(results) == 1 else 'are'} broken\n"
-            )
+            n = plural(len(results), "law")
+            is_are = "is" if len(broken) == 1 else "are"
+            sys.stdout.write(f"{len(broken)} of {n} {is_are} broken\n")
             if self._path is not None:
                 sys.stdout.write(f"tests that fail as these cases do: {self._path}\n")
         else:
-            laws = "the law holds" if len(results) == 1 else f"all {len(results)} laws hold"
-            sys.stdout.write(f"{laws} in {plural(n_checked, 'case')}\n")
+            words = "the law holds" if len(results) == 1 else f"all {len(results)} laws hold"
+            sys.stdout.write(f"{words} in {plural(n_checked, 'case')}\n")
 
     def _repeat(self, failure: Failure) -> str:
         """The command that shows this failure alone."""
@@ -178,15 +216,10 @@ class _Told:
         for path in self._arguments.fault_file:
             command += ["--fault-file", str(path)]
         for use in self._faults:
-            command += ["--fault", _fault_words(use)]
+            command += ["--fault", text_of(use)]
         if self._arguments.dtype != "float64":
             command += ["--dtype", self._arguments.dtype]
         return shlex.join(command)
-
-
-def _fault_words(use: FaultUse) -> str:
-    layers = "" if use.layers is None else f":layers={','.join(map(str, use.layers))}"
-    return f"{use.id}{layers}"
 
 
 def _write_line(line: dict[str, object]) -> None:

@@ -38,6 +38,7 @@ def lesson(arguments: argparse.Namespace) -> int:
 
 def _which(fault_id: str | None, names: tuple[str, ...]) -> str:
     how = "kvscope faults lists the ids"
+    example = f"kvscope lesson {names[0]}"
     if fault_id in COMBINATIONS:
         *others, last = COMBINATIONS[fault_id]
         return (
@@ -45,10 +46,11 @@ def _which(fault_id: str | None, names: tuple[str, ...]) -> str:
             f"own: {', '.join(f'kvscope lesson {name}' for name in COMBINATIONS[fault_id])}"
         )
     if fault_id is None:
-        return f"there is no ID; {how}, for one kvscope lesson {names[0]}"
+        return f"no lesson is named; {how}; for example: {example}"
     near = difflib.get_close_matches(fault_id, names, n=3)
-    what = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"there is no lesson {fault_id!r}; {what}{how}"
+    if near:
+        return f"there is no lesson {fault_id!r}; did you mean {' or '.join(near)}? {how}"
+    return f"there is no lesson {fault_id!r}; {how}; for example: {example}"
 
 
 def _questions(found: Lesson) -> tuple[Part, ...]:

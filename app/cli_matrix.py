@@ -66,8 +66,19 @@ def matrix(arguments: argparse.Namespace) -> int:
 def _fault_ids(arguments: argparse.Namespace) -> list[str]:
     """What was named, and all of one's own files; without either, all of the program's."""
     known = known_faults(arguments.fault_file)
-    named = [FaultUse(name) for name in arguments.fault]
+    named = [_whole(name) for name in arguments.fault]
     return [use.id for use in faults_on(named, known)] or [fault.id for fault in FAULTS]
+
+
+def _whole(name: str) -> FaultUse:
+    """A fault that acts in every step and layer, as the cells are measured."""
+    fault_id = name.split("@")[0].split(":")[0]
+    if name != fault_id:
+        raise FaultError(
+            f"--fault {name}: every cell is measured with the fault on in all steps and layers; "
+            f"leave {name.removeprefix(fault_id)} out: --fault {fault_id}"
+        )
+    return FaultUse(fault_id)
 
 
 def _writers(arguments: argparse.Namespace) -> dict[Path, Callable[[Sequence[Cell], int], str]]:

@@ -4,12 +4,11 @@ import argparse
 import re
 from enum import Enum
 
+from core.errors import FaultError
+from core.faults.use_text import use_of
 from core.spec import FaultUse
 
 TENSORS = ("logits", "attention")
-_FAULT_FORM = re.compile(
-    r"(?P<id>[^@:]+)(@(?P<first>\d+)(?P<range>-(?P<last>\d+)?)?)?(:layers=(?P<layers>\d+(,\d+)*))?"
-)
 
 
 class FirstWrong(Enum):
@@ -22,7 +21,7 @@ def positive_number(text: str) -> int:
     """A whole number of at least 1."""
     number = whole_number(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is below 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is below 1; give 1 or more")
     return number
 
 
@@ -59,18 +58,7 @@ def tensor_names(text: str) -> tuple[str, ...]:
 
 def fault_use(text: str) -> FaultUse:
     """A fault with its steps (both included) and layers; whether there is one is not asked."""
-    form = _FAULT_FORM.fullmatch(text)
-    if form is None:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not of the form ID, ID@FROM, ID@FROM-TO or ID@FROM-TO:layers=0,2"
-        )
-    layers = form["layers"]
-    first, last = int(form["first"] or 0), None if form["last"] is None else int(form["last"])
-    if last is not None and last < first:
-        raise argparse.ArgumentTypeError(f"{text!r} ends before it begins; write @{last}-{first}")
-    return FaultUse(
-        id=form["id"],
-        first_step=first,
-        last_step=last,
-        layers=None if layers is None else tuple(map(int, layers.split(","))),
-    )
+    try:
+        return use_of(text)
+    except FaultError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

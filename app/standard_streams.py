@@ -50,6 +50,23 @@ def with_output(act: Callable[[], int]) -> int:
     return status
 
 
+def keep_others_out() -> None:
+    """From here on only what is written to `sys.stdout` reaches standard output.
+
+    What a user's code writes to `sys.__stdout__` or to the descriptor of standard output itself,
+    also once the command is over, goes to standard error. Where `sys.stdout` is somebody's own
+    stream there is nothing to keep out.
+    """
+    given = sys.stdout
+    if given is not sys.__stdout__ or given is None:
+        return
+    given.flush()
+    descriptor = given.fileno()
+    apart = os.dup(descriptor)  # no program that is started inherits it
+    sys.stdout = open(apart, "w", encoding=given.encoding, errors=given.errors)  # noqa: SIM115
+    os.dup2(sys.stderr.fileno(), descriptor)
+
+
 def _forget(stream: TextIO) -> None:
     """Have Python not complain at its end of what could not be written."""
     with contextlib.suppress(OSError, ValueError):

@@ -146,7 +146,10 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         value: object = json.loads(line)
     except ValueError as error:
-        raise TraceError(f"{path}: line {number} is no JSON ({error})") from error
+        raise TraceError(
+            f"{path}: line {number} is no JSON ({error}); give a file that kvscope matrix --resume "
+            "FILE wrote, or a new name"
+        ) from error
     if not isinstance(value, dict):
         raise TraceError(f"{path}: line {number} is no JSON object")
     return cast("dict[str, Any]", value)

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, cast
 
 from core.battery.case import Case, Ids
+from core.battery.silence import Silent
 from core.engine.seams import Seams
 from core.faults.known import BUILT_IN, KnownFaults
 from core.model.loading import LoadedModel, load_model
@@ -51,8 +52,8 @@ class Pair:
     logits_only: bool = False
 
 
-Found = Iterable[Pair | Broken] | None
-"""What a law gives to be compared; None: the case says nothing about it."""
+Found = Iterable[Pair | Broken] | Silent
+"""What a law gives to be compared."""
 
 
 class Bench:
@@ -113,8 +114,8 @@ class Bench:
         return self.run(case, requests=tuple(requests), force_ids=force_ids)
 
     def first_broken(self, found: Found) -> Broken | None:
-        """The first pair that does not agree; None: all do."""
-        for item in found or ():
+        """The first pair that does not agree; None: all do, or nothing is said."""
+        for item in () if isinstance(found, Silent) else found:
             broken = item if isinstance(item, Broken) else self._compared(item)
             if broken is not None:
                 return broken

@@ -1,6 +1,7 @@
 """One case of the battery: which law, of which model, on which tokens. It has a text form."""
 
 import re
+import shlex
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -58,12 +59,15 @@ class Case:
 
     def words(self) -> str:
         """The text that `read_case` reads."""
-        shown = [
+        return shlex.join(self.parts())
+
+    def parts(self) -> list[str]:
+        """Its fields, each as `name=value`, those that have their default left out."""
+        return [
             f"{part.name}={_text_of(getattr(self, part.name))}"
             for part in fields(self)
             if getattr(self, part.name) != part.default
         ]
-        return " ".join(shown)
 
 
 def read_case(text: str) -> Case:
@@ -74,18 +78,24 @@ def read_case(text: str) -> Case:
     """
     known = {part.name: part for part in fields(Case)}
     values: dict[str, Any] = {}
-    for word in text.split():
+    for word in _words_of(text):
         name, _, value = word.partition("=")
         if name not in known:
             raise SpecError(f"--case: {word!r} is not known; there are {', '.join(known)}")
+        if name in values:
+            raise SpecError(f"--case: {name}= stands there twice; leave one of them out")
         values[name] = _value_of(name, value)
     for name in ("law", "model", "layers", "policy", "capacity", "prompt"):
         if name not in values:
             raise SpecError(f"--case: {name}= is missing")
-    for name in ("layers", "capacity"):
-        if values[name] < 1:
-            raise SpecError(f"--case: {name}={values[name]}; it must be at least 1")
     return Case(**values)
+
+
+def _words_of(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise SpecError(f"--case: {text!r} cannot be taken apart: {error}; close it") from None
 
 
 def _text_of(value: object) -> str:
@@ -98,9 +108,14 @@ def _value_of(name: str, value: str) -> object:
     if name in ("law", "model", "policy"):
         return value
     if name in ("prompt", "then", "other"):
-        if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", value):
-            raise SpecError(f"--case: {name}={value} is no list of token ids such as 1,2,3")
+        if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", value, re.ASCII):
+            raise SpecError(
+                f"--case: {name}={value} is no list of token ids; write them as {name}=1,2,3"
+            )
         return tuple(map(int, value.split(",")))
-    if not re.fullmatch(r"\d{1,9}", value):
-        raise SpecError(f"--case: {name}={value} is no whole number")
-    return int(value)
+    if not re.fullmatch(r"-?\d{1,9}", value, re.ASCII):
+        raise SpecError(f"--case: {name}={value} is no whole number of up to 9 digits")
+    least, number = int(name in ("layers", "capacity")), int(value)
+    if number < least:
+        raise SpecError(f"--case: {name}={number}; it must be at least {least}")
+    return number

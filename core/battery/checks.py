@@ -9,8 +9,10 @@ from core.battery.case import Case, read_case
 from core.battery.law import Law
 from core.battery.laws import LAWS
 from core.battery.shrink import smallest
+from core.battery.silence import Silent
 from core.errors import SpecError
 from core.faults.fault_files import known_with
+from core.faults.use_text import use_of
 from core.spec import DTypeName
 
 
@@ -37,6 +39,7 @@ class LawResult:
         n_left_out: cases of which it says nothing, such as a rollback to rows that left.
         n_broken: cases in which it does not hold.
         failure: one of them, made small; None: it holds in all.
+        why_silent: why it says nothing of the first case that is left out; None: there is none.
     """
 
     law: Law
@@ -44,6 +47,7 @@ class LawResult:
     n_left_out: int
     n_broken: int
     failure: Failure | None
+    why_silent: str | None
 
 
 def check_law(
@@ -54,23 +58,24 @@ def check_law(
     at: Callable[[], None] = lambda: None,
 ) -> LawResult:
     """Check a law on cases; `at` is called before each."""
-    n_left_out = 0
+    silences: list[Silent] = []
     broken: list[Case] = []
     for case in cases:
         at()
         found = law.check(case, bench)
-        if found is None:
-            n_left_out += 1
+        if isinstance(found, Silent):
+            silences.append(found)
         elif bench.first_broken(found) is not None:
             broken.append(case)
     failure = None
     if broken:
         failure = made_small(min(broken, key=lambda case: case.size), law, bench)
-    return LawResult(law, len(cases) - n_left_out, n_left_out, len(broken), failure)
+    n_left_out, why = len(silences), silences[0].why if silences else None
+    return LawResult(law, len(cases) - n_left_out, n_left_out, len(broken), failure, why)
 
 
 def check_case(case: Case, bench: Bench) -> Broken | None:
-    """What does not hold in a case; None: it all does.
+    """What does not hold in a case; None: it all does, or the law says nothing of it.
 
     Raises:
         SpecError: an unknown law, or a run that cannot be made.
@@ -113,12 +118,12 @@ def broken(
 
     Args:
         case: as `kvscope battery` prints it.
-        faults: ids of faults that are on.
+        faults: faults that are on, each as `kvscope battery --fault` takes it.
         dtype: number type.
         adapt: changes the engine's table of seams, to check rules of one's own.
         fault_files: files of faults of one's own, which are run.
     """
     known = known_with([Path(file) for file in fault_files])
-    bench = Bench(tuple(known.use(fault) for fault in faults), adapt, dtype, known)
+    bench = Bench(known.with_files(tuple(use_of(text) for text in faults)), adapt, dtype, known)
     found = check_case(read_case(case), bench)
     return None if found is None else found.found

@@ -6,6 +6,7 @@ from dataclasses import replace
 from core.battery.bench import Bench, Found, zipped
 from core.battery.case import Case
 from core.battery.law import Law
+from core.battery.silence import refused, silent
 
 
 def chunk_sizes(case: Case) -> tuple[int, ...]:
@@ -24,8 +25,11 @@ def _check(case: Case, bench: Bench) -> Found:
 
     A chunk before the last is no part of it: under re-prefill its rows are those of another text.
     """
-    if case.chunk == 0 or (case.policy == "refuse" and len(case.prompt) > case.capacity):
-        return None
+    if why := silent(
+        (case.chunk == 0, "chunk=0 reads the prompt whole; give chunk=1 or more"),
+        refused(case, len(case.prompt)),
+    ):
+        return why
     whole = bench.run(case, chunk=None)
     n_chunks = -(-len(case.prompt) // case.chunk)
     return zipped("from the last chunk on", bench.run(case)[n_chunks - 1 :], whole)

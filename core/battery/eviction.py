@@ -9,6 +9,7 @@ from core.arrays import BoolArray
 from core.battery.bench import Bench, Broken, Found, Pair, another, zipped
 from core.battery.case import Case
 from core.battery.law import Law
+from core.battery.silence import not_refuse, refused, silent, too_long
 from core.outcome import Ok
 from core.spec import Decode, Prefill, Rollback
 
@@ -26,8 +27,8 @@ def _early_cases(case: Case) -> Iterator[Case]:
 
 def _early(case: Case, bench: Bench) -> Found:
     """A text that has room gives what it gives in a roomy cache that lets nothing go."""
-    if len(case.text) > case.capacity:
-        return None
+    if why := silent(too_long(case, len(case.text))):
+        return why
     roomy = bench.run(
         case, policy="refuse", sinks=0, reassign_positions=False, capacity=2 * case.capacity + 3
     )
@@ -42,8 +43,13 @@ def _refused_cases(case: Case) -> Iterator[Case]:
 
 def _refused(case: Case, bench: Bench) -> Found:
     """A full cache refuses one token more, and goes on as if it had never been asked."""
-    if case.policy != "refuse" or len(case.text) != case.capacity or len(case.text) < 2:
-        return None
+    n_text = len(case.text)
+    if why := silent(
+        not_refuse(case),
+        (n_text < 2, "the text has 1 token; give 2 or more"),
+        (n_text != case.capacity, f"{n_text} tokens and capacity={case.capacity}; give as many"),
+    ):
+        return why
     read = (Prefill(case.prompt), *(Decode() for _ in case.then))
     back = (Rollback(1), Decode())
     force = case.then + _ANY
@@ -64,8 +70,8 @@ def _refused(case: Case, bench: Bench) -> Found:
 
 
 def _reach_cases(case: Case) -> Iterator[Case]:
-    for layers in (1, 2):
-        few = replace(case, layers=min(layers, case.layers))
+    for layers in sorted({max(1, case.layers - 1), case.layers}):
+        few = replace(case, layers=layers)
         reach = _reach(few)
         edges = {0, case.sinks - 1, case.sinks, int(reach.argmax()), int(reach.argmin())}
         later = np.flatnonzero(reach[case.sinks :])
@@ -77,10 +83,16 @@ def _reach_cases(case: Case) -> Iterator[Case]:
 def _reaches(case: Case, bench: Bench) -> Found:
     """Another token at place `n` changes the last logits exactly if they can still know of it."""
     text, n = case.text, case.n
-    if n >= len(text) or (case.policy == "refuse" and len(text) > case.capacity):
-        return None
-    if case.sinks >= case.capacity or not bench.is_fine:
-        return None
+    if why := silent(
+        (n >= len(text), f"n={n} names no token; give n=0 to {len(text) - 1}"),
+        refused(case, len(text)),
+        (
+            case.sinks >= case.capacity,
+            f"sinks={case.sinks} fill capacity={case.capacity}; give at most {case.capacity - 1}",
+        ),
+        (not bench.is_fine, "16 bits are too few to see a far token; give --dtype float32"),
+    ):
+        return why
     changed = (*text[:n], another(case, text[n], 101), *text[n + 1 :])
     k = len(case.prompt)
     before = bench.run(case)[-1]

@@ -57,14 +57,16 @@ def cases_of(
     models: Sequence[str],
     seed: int,
     most: int | None = None,
-    n_layers: int = N_LAYERS,
+    least_layers: int = 1,
 ) -> list[Case]:
     """The cases of a law around every boundary; `most` of them, drawn by the seed.
 
-    Of each model the first `n_layers` are run.
+    Of each model the first two layers are run, and never fewer than `least_layers`: a fault that
+    acts in a layer of its own needs that layer.
     """
-    cases = [case for plain in plain_cases(models, seed, n_layers) for case in law.cases(plain)]
-    cases = list(dict.fromkeys(_named(law, case) for case in cases))
+    plain = plain_cases(models, seed, max(N_LAYERS, least_layers))
+    cases = (_named(law, case) for start in plain for case in law.cases(start))
+    cases = [case for case in dict.fromkeys(cases) if case.layers >= least_layers]
     if most is not None and len(cases) > most:
         cases = random.Random(f"{seed}/{law.id}").sample(cases, most)
     return cases
@@ -95,5 +97,4 @@ def plain_cases(models: Sequence[str], seed: int, n_layers: int = N_LAYERS) -> I
 
 
 def _named(law: Law, case: Case) -> Case:
-
     return replace(case, law=law.id)

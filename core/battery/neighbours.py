@@ -6,6 +6,8 @@ from dataclasses import replace
 from core.battery.bench import Bench, Found, Pair, zipped
 from core.battery.case import Case, Ids
 from core.battery.law import Law
+from core.battery.silence import in_chunks, not_refuse, silent, too_long
+from core.readouts.words import plural
 from core.record import StepRecord
 from core.spec import Decode, Prefill, Reorder
 
@@ -20,8 +22,13 @@ def _padding_cases(case: Case) -> Iterator[Case]:
 
 def _padded(case: Case, bench: Bench) -> Found:
     """The prompt behind `n` rows of padding, as in a batch with a longer one."""
-    if case.policy != "refuse" or case.chunk or case.n < 1 or len(case.text) > case.capacity:
-        return None
+    if why := silent(
+        not_refuse(case),
+        in_chunks(case),
+        (case.n < 1, "n=0 is no padding; give n=1 or more"),
+        too_long(case, len(case.text)),
+    ):
+        return why
     requests = (Prefill(case.prompt, case.n), *(Decode() for _ in case.then))
     beside = bench.run(
         case, requests=requests, force_ids=case.then, capacity=case.capacity + case.n
@@ -42,10 +49,19 @@ def _beams(case: Case, bench: Bench) -> Found:
     """Beams read `n` tokens, go on from their parents, and read two more; each alone after."""
     parents = case.other
     room = len(case.prompt) + case.n + _N_AFTER
-    if case.policy != "refuse" or len(parents) < 2 or case.chunk or room > case.capacity:
-        return None
-    if max(parents) >= len(parents):
-        return None
+    n_beams = len(parents)
+    if why := silent(
+        not_refuse(case),
+        in_chunks(case),
+        (n_beams < 2, f"{plural(n_beams, 'beam')} in other=; give two, as other=1,0"),
+        (
+            max(parents, default=0) >= n_beams,
+            f"other= names parent {max(parents, default=0)}; of {n_beams} beams there are 0 to "
+            f"{n_beams - 1}",
+        ),
+        too_long(case, room),
+    ):
+        return why
     decodes = tuple(Decode() for _ in range(case.n))
     after = tuple(Decode() for _ in range(_N_AFTER))
     requests = (Prefill(case.prompt), *decodes, Reorder(parents), *after)

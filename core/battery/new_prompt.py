@@ -6,6 +6,7 @@ from dataclasses import replace
 from core.battery.bench import Bench, Found, another, prompt_then, zipped
 from core.battery.case import Case
 from core.battery.law import Law
+from core.battery.silence import Silent, in_chunks, not_refuse, silent, too_long
 from core.spec import Decode, NewPrompt, Prefill
 
 _ANY = (0,)
@@ -20,7 +21,7 @@ def _cases(case: Case) -> Iterator[Case]:
 
 def _fresh(case: Case, bench: Bench) -> Found:
     if not case.other:
-        return None
+        return Silent("other= has no old text; give other=1,2,3")
     old = (Prefill(case.other), Decode())
     new = (NewPrompt(case.prompt), *(Decode() for _ in case.then))
     records = bench.run_of(case, (*old, *new), _ANY + case.then)
@@ -42,11 +43,15 @@ def _reuse_cases(case: Case) -> Iterator[Case]:
 def _reused(case: Case, bench: Bench) -> Found:
     """The old text begins with the first `n` tokens of the new prompt, whose rows stay."""
     old = case.prompt[: case.n] + case.other
-    is_roomy = max(len(old) + 1, len(case.prompt)) <= case.capacity
-    if case.policy != "refuse" or case.chunk or not old or not is_roomy:
-        return None
-    if case.n > len(case.prompt):
-        return None
+    n_prompt = len(case.prompt)
+    if why := silent(
+        not_refuse(case),
+        in_chunks(case),
+        (not old, "n=0 and other= has no token: there is no old text; give n=1"),
+        (case.n > n_prompt, f"n={case.n} of {n_prompt} tokens are shared; give at most {n_prompt}"),
+        too_long(case, max(len(old) + 1, n_prompt)),
+    ):
+        return why
     new = (NewPrompt(case.prompt, reuse_prefix=True), *(Decode() for _ in case.then))
     records = bench.run_of(case, (Prefill(old), Decode(), *new), _ANY + case.then)
     fresh = bench.run_of(case, prompt_then(case), case.then)

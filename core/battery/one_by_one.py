@@ -7,6 +7,7 @@ from core.battery.bench import Bench, Broken, Found, Pair
 from core.battery.case import Case
 from core.battery.chunks import chunk_sizes
 from core.battery.law import Law
+from core.battery.silence import Silent
 from core.outcome import Ok
 from core.record import StepRecord
 
@@ -21,7 +22,7 @@ def _cases(case: Case) -> Iterator[Case]:
 def _check(case: Case, bench: Bench) -> Found:
     """The last row of each chunk against the step that reads that token alone."""
     if len(case.prompt) < 2:
-        return None
+        return Silent("a prompt of 1 token has no chunks; give prompt= of 2 tokens or more")
     single = bench.run(
         case,
         prompt_ids=case.prompt[:1],

@@ -6,7 +6,9 @@ from dataclasses import replace
 from core.battery.bench import Bench, Found, Pair, another, prompt_then, zipped
 from core.battery.case import Case
 from core.battery.law import Law
+from core.battery.silence import Silent, not_refuse, refused, silent, too_long
 from core.outcome import Ok
+from core.readouts.words import plural
 from core.record import StepRecord
 from core.spec import Decode, Prefill, Rollback, Verify
 
@@ -26,19 +28,26 @@ def _rewind(case: Case, bench: Bench) -> Found:
     After a re-prefill only the last token has the same text before it as the first time.
     """
     n, k, is_over = case.n, len(case.then), len(case.text) > case.capacity
-    if not 1 <= n <= k or (is_over and case.policy == "refuse"):
-        return None
+    if why := silent(_not_of(n, k), refused(case, len(case.text))):
+        return why
     requests = (*prompt_then(case), Rollback(n), *(Decode() for _ in range(n)))
     force = case.then + _ANY + case.text[len(case.text) - n + 1 :]
     records = bench.run_of(case, requests, force)
     n_first = len(records) - n - 1
     first, back, again = records[:n_first], records[n_first], records[n_first + 1 :]
     if not isinstance(back.outcome, Ok) and is_over:
-        return None
+        why_not = too_long(case, len(case.text))[1]
+        return Silent(f"rows left that would have to come back: {why_not}")
     first = first[len(first) - n :]
     if is_over and case.policy == "reprefill":
         return [Pair("the last token, read again", again[-1], first[-1])]
     return zipped("read again", again, first)
+
+
+def _not_of(n: int, k: int) -> tuple[bool, str]:
+    """Fewer than one, or more than were read one by one, are to be taken back."""
+    would_do = f"give n=1 to {k}" if k else "give then=1,2,3"
+    return not 1 <= n <= k, f"n={n} of the {plural(k, 'token')} in then= are taken back; {would_do}"
 
 
 def _draft_cases(case: Case) -> Iterator[Case]:
@@ -55,10 +64,14 @@ def _draft_cases(case: Case) -> Iterator[Case]:
 def _drafts(case: Case, bench: Bench) -> Found:
     """Verify drafts, keep the first `n`; then go on as if the others had never been read."""
     drafts, n = case.other, case.n
-    if len(case.then) != 3 or not drafts or n > len(drafts) or case.policy != "refuse":
-        return None
-    if len(case.text) + len(drafts) > case.capacity:
-        return None
+    if why := silent(
+        not_refuse(case),
+        (len(case.then) != 3, f"then= has {plural(len(case.then), 'token')}; give 3"),
+        (not drafts, "other= has no drafts; give other=1,2"),
+        (n > len(drafts), f"n={n} of {plural(len(drafts), 'draft')} are kept; give fewer"),
+        too_long(case, len(case.text) + len(drafts)),
+    ):
+        return why
     requests = (Prefill(case.prompt), Decode(), Verify(drafts, n), Decode())
     verified = bench.run_of(case, requests, case.then)
     kept = case.then[:2] + drafts[:n] + case.then[2:]

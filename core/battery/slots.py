@@ -10,6 +10,7 @@ from core.arrays import IntArray
 from core.battery.bench import Bench, Found, zipped
 from core.battery.case import Case
 from core.battery.law import Law
+from core.battery.silence import Silent
 from core.engine.seams import Seams
 from core.engine.types import Ledger
 
@@ -43,8 +44,12 @@ def _grow_cases(case: Case) -> Iterator[Case]:
 
 def _growing(case: Case, bench: Bench) -> Found:
     """A buffer that starts small and is doubled against one that has all its rows."""
-    if min(len(case.text), case.capacity) <= _FIRST_ROWS:
-        return None
+    n, least = min(len(case.text), case.capacity), _FIRST_ROWS + 1
+    if n < least:
+        return Silent(
+            f"{n} rows do not make a buffer grow that starts with {_FIRST_ROWS}; give {least} "
+            f"tokens and capacity={least} or more"
+        )
     return zipped("in a buffer that grows", bench.run(case, growable=True), bench.run(case))
 
 

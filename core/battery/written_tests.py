@@ -1,6 +1,7 @@
 """Failures as a pytest file that fails as long as they do."""
 
 import json
+import shlex
 from collections.abc import Sequence
 
 from core.battery.checks import Failure, law_of
@@ -33,23 +34,35 @@ _LINE = 72
 def test_file(
     failures: Sequence[Failure], faults: Sequence[str], dtype: str, files: Sequence[str]
 ) -> str:
-    """The text of the file; `files` are those of faults of one's own."""
+    """The text of the file.
+
+    Args:
+        failures: what is to be tested.
+        faults: what is on, each as `kvscope battery --fault` takes it.
+        dtype: number type.
+        files: those of faults of one's own.
+    """
     none = "`FAULTS = ()`"
     head = _HEAD.format(faults=_listed(faults), files=_listed(files), dtype=dtype, none=none)
     return head + "".join(_test_of(failure) for failure in failures)
 
 
 def _listed(texts: Sequence[str]) -> str:
-    return "".join(f"{json.dumps(text)}, " for text in texts).strip()
+    return "".join(f"{_literal(text)}, " for text in texts).strip()
+
+
+def _literal(text: str) -> str:
+    """A text as Python, in double quotes."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _test_of(failure: Failure) -> str:
     law = law_of(failure.case)
     lines: list[str] = [""]
-    for word in failure.case.words().split():
+    for word in map(shlex.quote, failure.case.parts()):
         if len(lines[-1]) + len(word) > _LINE and lines[-1]:
             lines.append("")
         lines[-1] += f"{word} "
     lines[-1] = lines[-1].rstrip()
-    case = "\n".join(f"        {json.dumps(line)}" for line in lines)
+    case = "\n".join(f"        {_literal(line)}" for line in lines)
     return _TEST.format(name=law.id.replace("-", "_"), sentence=law.sentence, case=case)

@@ -38,7 +38,7 @@ def complaint(capsys):
 @pytest.mark.parametrize(
     ("arguments", "value", "would_do"),
     [
-        (["run", "--fault", "pos-restrat"], "'pos-restrat'", "pos-restart"),
+        (["run", "--fault", "pos-restrat"], "'pos-restrat'", "did you mean pos-restart? there are"),
         (["run", "--prompt", "hi", "--model", "gpt9"], "'gpt9'", "tiny-rope"),
         ([*TINY, "--prompt", ""], "''", "at least one character"),
         ([*TINY, "--prompt-ids", ""], "''", "1,2,3"),

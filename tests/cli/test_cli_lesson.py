@@ -104,11 +104,11 @@ def test_without_answers_nothing_of_them_is_printed(printed, fault_id: str, form
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "there is no ID; kvscope faults lists the ids"),
+        ((), "no lesson is named; kvscope faults lists the ids; for example: kvscope lesson pos-"),
         (("cap-erly",), "no lesson 'cap-erly'; did you mean cap-early"),
         (("../cap-early",), "kvscope faults lists the ids"),
         (("both-bugs",), "own: kvscope lesson pos-restart, kvscope lesson mask-top-left"),
-        (("zzz",), "there is no lesson 'zzz'; kvscope faults lists the ids"),
+        (("zzz",), "'zzz'; kvscope faults lists the ids; for example: kvscope lesson pos-restart"),
     ],
     ids=["none", "near", "path", "two", "far"],
 )

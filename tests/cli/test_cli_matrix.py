@@ -140,13 +140,16 @@ def test_ctrl_c_while_processes_are_started_is_heard_once_they_are(capfd, monkey
     ("options", "said"),
     [
         (["--fault", "no-such"], "fault 'no-such' is not known"),
+        (["--fault", "pos-restart@2"], "leave @2 out: --fault pos-restart"),
+        (["--fault", "mask-top-left:layers=1"], "leave :layers=1 out: --fault mask-top-left"),
+        (["--fault", "mask-top-left@1-2:layers=1"], "leave @1-2:layers=1 out"),
         (["--model", "no-such"], "model 'no-such' is neither"),
         (["--prompts", "0"], "'0' is below 1"),
         (["--jobs", "x"], "'x' is no whole number"),
         (["--picture", "m.png"], "give a name with .svg"),
         (["--csv", "/no/such/folder/m.csv"], "/no/such/folder"),
     ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_what_cannot_be_used_has_status_2_and_one_line(options, said, capsys):
     assert main([*FEW, *options]) == 2
@@ -158,7 +161,7 @@ def test_what_cannot_be_used_has_status_2_and_one_line(options, said, capsys):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nothing\n", "line 1 is no JSON"),
+        ("nothing\n", "give a file that kvscope matrix --resume FILE wrote, or a new name"),
         ('{"kind": "run"}\n', "is no file of a matrix"),
         ('{"kind": "matrix", "schema": 2, "prompts": 9, "seed": 0}\n', "prompts 9, not 1"),
         (

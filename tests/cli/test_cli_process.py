@@ -60,10 +60,34 @@ def test_an_error_of_our_own_has_status_3():
         "import sys; from app import cli_faults; cli_faults.FAULTS = None;"
         "from app.__main__ import main; sys.exit(main(['faults']))"
     )
-    done = subprocess.run(  # noqa: S603
+    done = python(code)
+    assert (done.returncode, "Traceback" in done.stderr) == (3, True)
+
+
+def python(code: str) -> subprocess.CompletedProcess:
+    return subprocess.run(  # noqa: S603
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
     )
-    assert (done.returncode, "Traceback" in done.stderr) == (3, True)
+
+
+def test_until_ctrl_c_is_heard_nothing_is_imported():
+    done = python(
+        "import sys; before = set(sys.modules); import app.__main__;"
+        "print(sorted(set(sys.modules) - before))"
+    )
+    assert done.stdout == "['app', 'app.__main__']\n"
+
+
+def test_ctrl_c_while_the_program_is_imported_is_quiet_and_has_status_130():
+    done = python(
+        "import sys; from app.__main__ import main\n"
+        "class Interrupted:\n"
+        "    def find_spec(name, path, target=None):\n"
+        "        raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted)\n"
+        "sys.exit(main(['faults']))"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
@@ -110,6 +134,91 @@ def test_an_output_that_is_full_has_status_2_and_one_line(arguments):
     assert (status, error) == (
         2,
         "kvscope: standard output cannot be written (No space left on device)\n",
+    )
+
+
+LOUD = """\
+import atexit, os, subprocess, sys
+import numpy as np
+from core.faults.own import OwnFault
+
+KEPT = sys.__stdout__
+
+
+def say(when):
+    print("print", when)
+    KEPT.write(f"kept {when}\\n")
+    os.write(1, f"descriptor {when}\\n".encode())
+
+
+def wrong(past_len, n_new, ledger):
+    say("asked")
+    return np.arange(n_new)
+
+
+say("imported")
+subprocess.run([sys.executable, "-c", "print('program imported')"])
+atexit.register(os.write, 1, b"descriptor leaving\\n")
+FAULT = OwnFault(id="loud", title="It is loud", seam="position_ids", function=wrong)
+"""
+
+
+@pytest.fixture
+def loud(tmp_path) -> str:
+    path = tmp_path / "loud.py"
+    path.write_text(LOUD, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kinds"),
+    [
+        ((*RUN, "--steps", "1", "--json"), ["run", "step", "step", "end"]),
+        (("matrix", "--prompts", "1", "--policy", "refuse", "--model", "tiny-rope", "--json"),
+         ["cell"]),
+        (("battery", "--only", "one-by-one", "--most", "1", "--json"),
+         ["battery", "law", "failure", "end"]),
+        (("faults", "--json"), ["fault", "combination", "own fault"]),
+    ],
+    ids=lambda value: value[0],
+)  # fmt: skip
+def test_whatever_a_fault_of_ones_own_writes_stays_out_of_the_json(loud, arguments, kinds):
+    _, out, error = finished(*arguments, "--fault-file", loud)
+    found = [json.loads(line)["kind"] for line in out.splitlines()]
+    assert (list(dict.fromkeys(found)) if arguments[0] == "faults" else found) == kinds
+    for way in ("print", "kept", "descriptor", "program"):
+        assert f"{way} imported\n" in error
+    assert "descriptor leaving\n" in error
+    asked = arguments[0] != "faults"
+    assert [f"{way} asked\n" in error for way in ("print", "kept", "descriptor")] == [asked] * 3
+
+
+@needs_full_disk
+def test_an_output_that_is_full_is_told_with_a_loud_fault_too(loud):
+    run = shlex.join((*RUN, "--steps", "1", "--json", "--fault-file", loud))
+    status, _, error = redirected(run, ">/dev/full")
+    assert status == 2
+    assert "kvscope: standard output cannot be written (No space left on device)\n" in error
+
+
+def test_a_reader_that_leaves_a_loud_run_is_no_traceback(loud):
+    run = (*RUN, "--policy", "window", "--steps", "200", "--json", "--fault-file", loud)
+    with started(*run) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.readline()
+        child.stdout.close()
+        assert "Traceback" not in child.stderr.read()
+        assert child.wait(timeout=100) == 130
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="cmd cannot close a stream")
+def test_a_loud_fault_needs_no_standard_error(loud):
+    run = shlex.join((*RUN, "--steps", "1", "--json", "--fault-file", loud))
+    status, out, _ = redirected(run, "2>&-")
+    assert (status, [json.loads(line)["kind"] for line in out.splitlines()]) == (
+        0,
+        ["run", "step", "step", "end"],
     )
 
 

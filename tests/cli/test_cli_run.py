@@ -279,9 +279,10 @@ def test_the_account_names_the_first_wrong_step_in_words(run_text):
     [
         ((), None),
         (("--top-k", "5", "--seed", "3"), "above 0, top_k 5 and seed 3 change nothing"),
+        (("--top-k", "3"), "above 0, top_k 3 changes nothing"),
         (("--temperature", "0.5", "--top-p", "0.9"), "temperature 0.5, top_p 0.9"),
     ],
-    ids=["greedy", "no effect", "sampled"],
+    ids=["greedy", "no effect", "one of no effect", "sampled"],
 )
 def test_the_account_says_how_tokens_are_chosen(run_text, options, said):
     _, text = run_text(*TINY, "--prompt", "hi", "--steps", "1", *options)
@@ -352,3 +353,34 @@ def test_narrower_rows_and_a_buffer_that_grows_can_be_asked_for(run_json):
     assert (spec_in(lines).kv_dtype, spec_in(lines).growable) == ("int8", True)
     _, lines = run_json(*plain)
     assert (spec_in(lines).kv_dtype, spec_in(lines).growable) == (None, False)
+
+
+@pytest.mark.parametrize("poison", [(), ("--poison",)], ids=["plain", "poisoned"])
+def test_an_end_that_comes_of_no_numbers_is_told_as_such(run_text, run_json, poison):
+    arguments = ("run", "--fault", "evict-never", "--steps", "20", *poison)
+    text = run_text(*arguments)[1]
+    assert "the model ended the text" not in text
+    assert (
+        "Ended after 17 steps: the logits of the last step are no numbers, and what comes out as "
+        "the best token ends a text.\n"
+    ) in text
+    assert run_json(*arguments)[1][-1]["reason"] == "end_of_text"
+
+
+def test_logits_that_are_first_wrong_by_being_no_numbers_are_told_so(run_text):
+    text = run_text("run", "--fault", "mask-nan-row")[1]
+    assert "Logits first wrong: step 0: they are no numbers.\n" in text
+    assert "nan nats" not in text
+
+
+def test_a_fault_that_shows_nothing_says_why_and_what_shows_it(run_text):
+    text = run_text("run", "--fault", "pos-memo", "--steps", "1")[1]
+    assert (
+        "pos-memo is on, and nothing is wrong in its 2 steps: it takes two decoded tokens, and "
+        "there was one.\n"
+    ) in text
+    assert "kvscope run --fault pos-memo alone is the case that shows it.\n" in text
+
+
+def test_a_run_without_a_fault_says_nothing_of_faults_that_are_on(run_text):
+    assert " is on, and nothing is wrong" not in run_text(*TINY, *SEVEN, "--steps", "2")[1]

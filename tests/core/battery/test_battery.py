@@ -12,7 +12,7 @@ from core.battery.checks import broken, check_case, check_law
 from core.battery.laws import LAWS, cases_of, laws_of, plain_cases
 from core.battery.names import DEFAULT_MODELS, PROPERTIES
 from core.engine.seams import Seams, lowest_free
-from core.errors import SpecError
+from core.errors import FaultError, SpecError
 from core.spec import FaultUse
 
 BY_ID = {law.id: law for law in LAWS}
@@ -150,13 +150,44 @@ def test_a_case_is_the_same_after_it_was_written_and_read(law):
     [
         ("law=chunks", "model= is missing"),
         ("lau=chunks", "'lau=chunks' is not known"),
-        ("law=chunks capacity=-1", "capacity=-1 is no whole number"),
-        ("law=chunks prompt=1;2", "prompt=1;2 is no list of token ids"),
+        ("law=chunks capacity=-2", "capacity=-2; it must be at least 1"),
+        ("law=chunks capacity=0", "capacity=0; it must be at least 1"),
+        ("law=chunks chunk=-1", "chunk=-1; it must be at least 0"),
+        ("law=chunks capacity=2.5", "capacity=2.5 is no whole number"),
+        ("law=chunks capacity=1234567890", "is no whole number of up to 9 digits"),
+        ("law=chunks capacity=3 capacity=3", "capacity= stands there twice"),
+        ("law=chunks prompt=1,2 then=3 prompt=1,2", "prompt= stands there twice"),
+        ("law=chunks 'prompt=1", "No closing quotation; close it"),
+        ("law=chunks 'prompt=1;2'", "prompt=1;2 is no list of token ids; write them as prompt=1,2"),
     ],
 )
 def test_a_case_that_cannot_be_read_names_the_part(text, message):
     with pytest.raises(SpecError, match=message):
         read_case(text)
+
+
+@pytest.mark.parametrize("least", [2, 3, 4])
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.id)
+def test_all_cases_keep_the_layers_that_a_fault_names(law, least):
+    layers = {case.layers for case in cases_of(law, DEFAULT_MODELS, 0, least_layers=least)}
+    assert layers == {least}
+
+
+def test_without_a_layer_that_is_named_reach_is_checked_in_one_layer_and_in_two():
+    cases = cases_of(BY_ID["eviction-reach"], DEFAULT_MODELS, 0)
+    assert {case.layers for case in cases} == {1, 2}
+
+
+def test_a_model_of_a_path_with_a_space_stays_one_word():
+    case = Case("chunks", "/my models/a", 1, "refuse", 3, chunk=1, prompt=(1, 2))
+    assert read_case(case.words()) == case
+
+
+def test_a_case_is_broken_by_a_fault_in_the_layers_that_are_named():
+    case = "law=chunks model=tiny-rope layers=2 policy=refuse capacity=2 chunk=1 prompt=98,15"
+    assert broken(case, ("mask-top-left:layers=1",)) != broken(case, ("mask-top-left:layers=0",))
+    with pytest.raises(FaultError, match="names layer 2; the model has 0 to 1"):
+        broken(case, ("mask-top-left:layers=2",))
 
 
 def test_a_case_of_an_unknown_law_is_unusable():
