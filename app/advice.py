@@ -7,14 +7,13 @@ from functools import partial
 from app.draft import Draft
 from app.notice import Notice, Offer
 from core.faults.catalog import find_faults
-from core.faults.why_silent import why_silent
+from core.faults.why_silent import silence_words
 from core.outcome import EndReason, Ok, PositionLimit, Refused
 from core.readouts.run_view import RunView
+from core.readouts.words import are_no_numbers
 from core.record import StepRecord
-from core.spec import FaultUse
 from core.verdict import StepVerdict
 
-_NO_DIFFERENCE = "what its function answered made no difference there"
 _MORE = 2
 """A capacity that turned out too small is doubled, until what was refused has room."""
 _ENDLESS_MODEL = "tiny-rope"
@@ -64,6 +63,8 @@ def end_words(end: RunEnd, draft: Draft) -> str:
             return f"Run ended: {_full_words(refused, end.last, draft)}. {advice}"
         case PositionLimit(n_ctx):
             return f"Run ended: the model has {n_ctx} positions. {advice}"
+        case _ if end.reason == "end_of_text" and are_no_numbers(end.last):
+            return _NO_NUMBERS_END
         case _:
             return _PLAIN_ENDS.get(end.reason, "Run ended")
 
@@ -98,6 +99,12 @@ _PLAIN_ENDS: dict[EndReason, str] = {
     "end_of_text": "Run ended: the model ended its text. Change the prompt to go on",
     "steps": "Run ended: all its steps are done",
 }
+
+
+_NO_NUMBERS_END = (
+    "Run ended: the logits of the last step are no numbers, and what comes out as the best token "
+    "ends a text: see the diagnosis"
+)
 
 
 def _ways_on(end: RunEnd, draft: Draft) -> tuple[_Way, ...]:
@@ -146,29 +153,23 @@ def run_ended(end: RunEnd, draft: Draft, set_up: Callable[[Draft], None]) -> Not
     ways = _ways_on(end, draft)
     offers = [Offer(way.label, partial(set_up, way.draft)) for way in ways]
     first, second = (*offers, None, None)[:2]
-    return Notice(end_words(end, draft), offer=first, second_offer=second, is_passing=True)
+    is_prompt = bool(ways) and end.last.step == 0 and isinstance(end.last.outcome, Refused)
+    return Notice(
+        end_words(end, draft),
+        offer=first,
+        second_offer=second,
+        is_passing=True,
+        place="prompt" if is_prompt else None,
+    )
 
 
 def nothing_shows(view: RunView, show_fault: Callable[[str], None]) -> Notice:
     """That faults are on and nothing is wrong, why that is so, and what shows the last one."""
     uses = view.spec.faults
-    n = len(view.records)
-    steps = "its one step" if n == 1 else f"its {n} steps"
-    ids = " and ".join(use.id for use in uses)
-    why = [_why_silent(use, view) for use in uses]
-    if len(set(why)) == 1:
-        why = why[:1]
-    else:
-        why = [f"{use.id}, {reason}" for use, reason in zip(uses, why, strict=True)]
-    verb = "is" if len(uses) == 1 else "are"
-    text = f"{ids} {verb} on, and nothing is wrong in {steps}: {'; '.join(why)}"
+    text = silence_words(uses, view.records)
     shows = "that shows it" if len(uses) == 1 else f"of {uses[-1].id}"
     words = f"Load the scenario {shows}"
     return Notice(text, offer=Offer(words, lambda: show_fault(uses[-1].id)), is_passing=True)
-
-
-def _why_silent(use: FaultUse, view: RunView) -> str:
-    return why_silent(use, view.records) if use.file is None else _NO_DIFFERENCE
 
 
 def hint(try_fault: Callable[[str], None]) -> Notice:

@@ -1,11 +1,13 @@
 """A run told to a person: what was read, one line per step, the verdicts, what to do next."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from core.diagnose.finding import Diagnosis
 from core.faults.known import KnownFaults
+from core.faults.why_silent import silence_words
 from core.model.tokenizer import Tokenizer
 from core.outcome import Ok
 from core.readouts.lines import (
@@ -15,7 +17,7 @@ from core.readouts.lines import (
     text_read,
 )
 from core.readouts.verdict_words import difference_words, rests_on
-from core.readouts.words import outcome_words, plural, ranges
+from core.readouts.words import are_no_numbers, outcome_words, plural, ranges
 from core.record import StepRecord
 from core.spec import FaultUse, RunSpec
 from core.trace import Trace
@@ -42,6 +44,9 @@ _ENDS = {
     "position_limit": "the model has no further positions",
     "cancelled": "it was interrupted",
 }
+_NO_NUMBERS_END = (
+    "the logits of the last step are no numbers, and what comes out as the best token ends a text"
+)
 
 
 def account(
@@ -69,7 +74,7 @@ def account(
     yield from _table(trace.records, verdicts, tokenizer)
     yield ""
     yield _end(trace)
-    yield from _judgement(trace.records, verdicts)
+    yield from _judgement(trace, verdicts)
     yield from found
     yield from _advice(trace.spec, verdicts, saved_at)
 
@@ -111,8 +116,8 @@ def _sampling(spec: RunSpec) -> Iterator[str]:
     if spec.temperature > 0:
         yield f"sampling   {', '.join([f'temperature {spec.temperature:g}', *given])}"
     elif given:
-        unused = " and ".join(given)
-        yield f"sampling   greedy: without --temperature above 0, {unused} change nothing"
+        unused = f"{' and '.join(given)} {'changes' if len(given) == 1 else 'change'} nothing"
+        yield f"sampling   greedy: without --temperature above 0, {unused}"
 
 
 def _where(use: FaultUse) -> str:
@@ -191,19 +196,23 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _end(trace: Trace) -> str:
     words = _ENDS[trace.end or "cancelled"]
     last = trace.records[-1] if trace.records else None
+    if last is not None and trace.end == "end_of_text" and are_no_numbers(last):
+        words = _NO_NUMBERS_END
     if last is not None and not isinstance(last.outcome, Ok):
         words += f" ({outcome_words(last.outcome, last)})"
     return f"Ended after {plural(len(trace.records), 'step')}: {words}."
 
 
-def _judgement(records: Sequence[StepRecord], verdicts: Sequence[StepVerdict]) -> Iterator[str]:
-    first = first_wrong_step(verdicts)
+def _judgement(trace: Trace, verdicts: Sequence[StepVerdict]) -> Iterator[str]:
+    records, first = trace.records, first_wrong_step(verdicts)
     judged = [verdict.logits for verdict in verdicts if verdict.logits is not None]
     if first is None:
         yield "Nothing is wrong: policy, mechanism and logits are right in every step."
         n_rounding = sum(logits.standing == "rounding" for logits in judged)
         if n_rounding:
             yield f"In {plural(n_rounding, 'step')} the logits differ by rounding alone."
+        if trace.spec.faults and records:
+            yield f"{silence_words(trace.spec.faults, records)}."
     else:
         record, verdict = records[first], verdicts[first]
         yield f"First wrong step: {first} ({record.phase}). Wrong there: {_wrong_ones(verdict)}."
@@ -245,6 +254,9 @@ def _first_wrong_logits(verdicts: Sequence[StepVerdict]) -> str:
     logits = None if first is None else verdicts[first].logits
     if logits is None:
         return "The logits are never wrong: the text alone would not show it."
+    if not math.isfinite(logits.max_abs_error):
+        are = "no numbers" if math.isnan(logits.max_abs_error) else "not finite"
+        return f"Logits first wrong: step {first}: they are {are}."
     return f"Logits first wrong: step {first}, by {logits.max_abs_error:.3g}, {logits.kl:.3g} nats."
 
 
@@ -259,3 +271,5 @@ def _advice(spec: RunSpec, verdicts: Sequence[StepVerdict], saved_at: Path | Non
         yield f"      kvscope {saved_at}{at_step} shows every number in the window."
     if first is None and not spec.faults:
         yield "      kvscope faults lists what can be made to go wrong; try --fault ID."
+    elif first is None and spec.faults[-1].file is None:
+        yield f"      kvscope run --fault {spec.faults[-1].id} alone is the case that shows it."

@@ -7,7 +7,7 @@ from core.outcome import EndReason, Ok
 from core.readouts.places import place_account, place_words
 from core.readouts.run_view import RunView
 from core.readouts.verdict_words import rests_on
-from core.readouts.words import outcome_words
+from core.readouts.words import are_no_numbers, outcome_words
 from core.record import StepRecord
 from core.spec import RunSpec
 from core.verdict import LogitsVerdict, Standing, StepVerdict
@@ -94,7 +94,8 @@ def _happening(record: StepRecord, token_text: Callable[[int], str]) -> list[str
     if record.phase == "probe":
         return ["the append was let in; its rows hold no token"]
     feeds = f"feeds {_tokens(record.token_ids, token_text)} {_positions(record.position_ids)}"
-    return [feeds.strip(), *_next(record, token_text)]
+    rejects = f", rejects the last {record.n_rejected}" if record.n_rejected else ""
+    return [feeds.strip() + rejects, *_next(record, token_text)]
 
 
 def _tokens(token_ids: tuple[int, ...], token_text: Callable[[int], str]) -> str:
@@ -119,7 +120,9 @@ def _positions(position_ids: tuple[int | None, ...]) -> str:
 
 def _next(record: StepRecord, token_text: Callable[[int], str]) -> list[str]:
     said = []
-    if record.predicted is not None:
+    if record.predicted is not None and are_no_numbers(record):
+        said.append(f"its logits are no numbers, out comes '{token_text(record.predicted)}'")
+    elif record.predicted is not None:
         said.append(f"predicts '{token_text(record.predicted)}'")
     if record.next_token is not None and record.next_token != record.predicted:
         said.append(f"reads '{token_text(record.next_token)}' next")

@@ -42,8 +42,8 @@ def _one_row_test(call: Call) -> Answer:
 def _room_words(run: Run, call: Call, layer: int) -> str:
     start, n = call.start, call.n_rows
     n_right = max(0, start.length + n - start.capacity)
-    took = "was taken" if call.is_accepted else "was refused"
-    rows = "1 row" if n == 1 else f"{n} rows"
+    took = f"{'was' if n == 1 else 'were'} {'taken' if call.is_accepted else 'refused'}"
+    rows = _count(n, "row")
     return (
         f"{rows} beside {start.length} held in {start.capacity} slots {took}, counted as "
         f"{call.record.n_short} too many; there are {n_right} too many"
@@ -111,17 +111,23 @@ def _uneven_taken(call: Call) -> Answer:
     return (_has_room(call), 0) if _is_asked(call) else None
 
 
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def _admission_words(run: Run, call: Call, layer: int) -> str:
     record, start = call.record, call.start
     n_keys, n_values = record.n_probed
     if isinstance(record.outcome, Ok):
-        what = f"{n_keys} keys and {n_values} values" if n_keys else f"{call.n_rows} rows"
+        what = _count(call.n_rows, "row")
+        if n_keys:
+            what = f"{_count(n_keys, 'key')} and {_count(n_values, 'value')}"
         room = "" if _has_room(call) else f", {record.n_short} too many by its own count,"
         return f"an append of {what}{room} was taken; expected: refused"
     if _is_to_accept(call):
         return (
-            f"{call.n_rows} rows beside {start.length} held in {start.capacity} slots were "
-            "refused; expected: taken"
+            f"{_count(call.n_rows, 'row')} beside {start.length} held in {start.capacity} slots "
+            f"{'was' if call.n_rows == 1 else 'were'} refused; expected: taken"
         )
     return (
         f"the refused append left length {record.ledger.length}; "

@@ -213,6 +213,8 @@ def _how_often(found: _Found, run: Run) -> str:
         since = [call for call in since if call.record.phase == "decode" and call.is_accepted]
     if since and all(call.record.step in odd_steps for call in since):
         return f"every {what} since step {first}"
+    if len(places) == found.n_asked:
+        return f"every step since step {first} that asks it"
     return f"in {len(places)} of {found.n_asked} steps since step {first}"
 
 

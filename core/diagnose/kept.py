@@ -194,12 +194,17 @@ def _retained_words(run: Run, call: Call, layer: int) -> str:
     if n_twice:
         return f"length {held.length} after the step: {n_twice} of the rows stand there again"
     missing = [t for t in call.entered().token_index.tolist() if t not in set(tokens)]
-    left = "no token left" if not missing else f"tokens {_short(missing)} left"
+    left = f"{_named(missing)} left the cache"
     right = [token for token, _ in call.verdict.expected.live]
     return (
-        f"{left}, and the cache holds {_short(tokens)} in {held.capacity} slots; "
-        f"expected {_short(right)}"
+        f"{left}, which holds {_named(tokens)} in {held.capacity} slots; expected {_short(right)}"
     )
+
+
+def _named(tokens: list[int]) -> str:
+    if not tokens:
+        return "no token"
+    return f"{'token' if len(tokens) == 1 else 'tokens'} {_short(tokens)}"
 
 
 def _short(tokens: list[int]) -> str:

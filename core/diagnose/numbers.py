@@ -8,6 +8,7 @@ import numpy as np
 from core.arrays import FloatArray, IntArray
 from core.diagnose.account import Call, Run
 from core.diagnose.aspect import Answer, Answers, Aspect, Hypothesis, by_own_layer, once
+from core.diagnose.in_place import is_left_turned, is_turned
 from core.diagnose.narrow import VALUES, kind_of
 from core.trace import rows_as_read
 
@@ -19,8 +20,6 @@ def _read_keys(run: Run, call: Call, layer: int) -> FloatArray:
 
 
 AS_READ, TURNED_ON, TURNED_BACK, OTHER = "as read", "turned on", "turned back", "others"
-_TURN_OFF = 0.05
-"""A pair of numbers is the turned one if it is off by less than this share of its length."""
 
 
 def _changed(run: Run) -> list[Answers]:
@@ -52,23 +51,11 @@ def _change(run: Run, call: Call, layer: int) -> Answer:
 def _turn(read: FloatArray, used: FloatArray, turned_at: IntArray, place: IntArray) -> Answer:
     """How the keys used [Hkv, n, D] come from those read, beyond the turn that is due."""
     is_due = bool(turned_at.any())
-    if np.array_equal(used, read) if not is_due else _is_turned(read, used, turned_at):
+    if np.array_equal(used, read) if not is_due else is_turned(read, used, turned_at):
         return AS_READ
-    if _is_turned(read, used, turned_at + place):
+    if is_turned(read, used, turned_at + place):
         return TURNED_ON
-    return TURNED_BACK if _is_turned(read, used, turned_at - place) else OTHER
-
-
-def _is_turned(read: FloatArray, used: FloatArray, by: IntArray) -> bool:
-    """Whether each pair kept its length, and the first one, which turns by 1 a place, is turned."""
-    half = read.shape[-1] // 2
-    before = read[..., :half] + 1j * read[..., half:]
-    after = used[..., :half] + 1j * used[..., half:]
-    size = np.abs(before)
-    allowed = _TURN_OFF * size + 1e-3 * size.max(initial=0.0)
-    is_kept = np.abs(np.abs(after) - size) <= allowed
-    turned = before[..., 0] * np.exp(1j * by)
-    return bool(is_kept.all() and (np.abs(after[..., 0] - turned) <= allowed[..., 0]).all())
+    return TURNED_BACK if is_turned(read, used, turned_at - place) else OTHER
 
 
 def _unchanged(call: Call, layer: int) -> Answer:
@@ -91,13 +78,18 @@ def _new_raw(call: Call, layer: int) -> Answer:
     return AS_READ, TURNED_BACK if is_turned else AS_READ
 
 
+def _is_not_left_turned(run: Run) -> bool:
+    return not is_left_turned(run)
+
+
 def _change_words(run: Run, call: Call, layer: int) -> str:
     first = call.verdict.first_difference
     by = "" if first is None or first.error is None else f", by up to {first.error:.3g}"
-    n_read = len(call.record.layers[layer].plan.read_rows)
+    n_read, n_own = len(call.record.layers[layer].plan.read_rows), len(call.record.slots)
+    own = "the last one is" if n_own == 1 else f"the last {n_own} are"
     return (
         f"layer {layer} used keys that are not those it read back: {n_read} rows were read, "
-        f"the last {len(call.record.slots)} of them are this call's own{by}"
+        f"{own} this call's own{by}"
     )
 
 
@@ -108,7 +100,8 @@ CHANGED_KEYS = Aspect(
     observed=_changed,
     right=by_own_layer(_unchanged),
     hypotheses=(
-        Hypothesis("rope-on-read", by_own_layer(_old_turned)),
+        Hypothesis("rope-on-read", by_own_layer(_old_turned), is_sure=_is_not_left_turned),
+        Hypothesis("rope-write-back", by_own_layer(_old_turned), is_sure=is_left_turned),
         Hypothesis("rope-writeback-lost", by_own_layer(_new_raw)),
     ),
     evidence=_change_words,

@@ -92,6 +92,11 @@ def _restart(call: Call) -> IntArray:
     return np.arange(_n_new(call))
 
 
+def _column(call: Call) -> IntArray:
+    n_pads = call.record.n_padding or call.base.n_pads
+    return _count_on(call) + n_pads
+
+
 def _of_tokens(call: Call) -> IntArray:
     base = call.base
     return base.position_id[base.token_index != ABSENT]
@@ -162,6 +167,7 @@ POSITIONS = Aspect(
             ("pos-restart", _restart),
             ("pos-memo", _memo),
             ("pos-stale-prompt", _stale),
+            ("pos-pad-columns", _column),
         )
     ),
     evidence=_position_words,
@@ -193,6 +199,11 @@ def _later_layers(call: Call, layer: int) -> Answer:
     return _shifted_by(call, layer, by, by)
 
 
+def _later_layers_by_all(call: Call, layer: int) -> Answer:
+    by = len(call.record.slots) if layer > 0 else 0
+    return _shifted_by(call, layer, by, by)
+
+
 def _moved_offset(call: Call, layer: int) -> Answer:
     return _shifted_by(call, layer, len(call.record.slots), 0)
 
@@ -216,6 +227,7 @@ SHIFTS = Aspect(
     right=by_own_layer(_not_shifted),
     hypotheses=(
         Hypothesis("pos-layer-counter", by_own_layer(_later_layers)),
+        Hypothesis("pos-layer-prefill", by_own_layer(_later_layers_by_all)),
         Hypothesis("pos-captured-alias", by_own_layer(_moved_offset)),
     ),
     evidence=_shift_words,

@@ -1,6 +1,6 @@
 """Whose row is really where a token's row should be, found from the bytes that were read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -8,6 +8,8 @@ from core.arrays import ABSENT, FloatArray, IntArray
 from core.blank_rows import rows_unwritten
 from core.diagnose.account import Call, Run
 from core.diagnose.aspect import Answer, Answers, Aspect, Hypothesis, by_own_layer
+from core.diagnose.half_rows import half_words
+from core.diagnose.in_place import scaled_columns
 from core.diagnose.replay import EMPTY, Replayed, Write, by_reference, from_row_zero, nothing
 from core.trace import rows_as_read
 
@@ -119,6 +121,37 @@ def _is_flat(run: Run, before: Call, call: Call, layer: int) -> bool:
     return is_another and np.array_equal(read, grown[:, :, plan.read_rows[is_old]])
 
 
+def _left_scaled(run: Run) -> list[Answers]:
+    """Rows that were changed where they are are nobody's until they are written again."""
+    changed: dict[tuple[int, int], set[int]] = {}
+    answers: dict[int, Answers] = {}
+    for call in run.calls:
+        which = call.record.request
+        if call.record.parents:
+            changed = _moved(changed, call.record.parents)
+        every: list[Answer] = []
+        for layer, told in enumerate(call.record.layers):
+            rows = changed.setdefault((which, layer), set())
+            rows |= set(told.plan.read_rows[scaled_columns(run, call, layer)].tolist())
+            rows -= set(told.plan.write_rows.tolist())
+            is_changed = np.isin(told.plan.read_rows, list(rows))
+            every.append(_answer(np.where(is_changed, ABSENT, _claimed(call, layer)), call, layer))
+        answers[id(call)] = tuple(every) or None
+    return [answers[id(call)] for call in run.focus]
+
+
+def _moved(
+    rows: dict[tuple[int, int], set[int]], parents: Sequence[int]
+) -> dict[tuple[int, int], set[int]]:
+    """By sequence and layer, what is so of the rows of each beam's parent."""
+    return {
+        (beam, layer): set(of_parent)
+        for beam, parent in enumerate(parents)
+        for (which, layer), of_parent in rows.items()
+        if which == parent
+    }
+
+
 # Rules of beams: what is found is nobody's row of this text, so the bytes are compared.
 
 
@@ -194,6 +227,8 @@ def _row_words(run: Run, call: Call, layer: int) -> str:
     row = found[at]
     holds = {ABSENT: "no row of this text", EMPTY: "zeros: nothing was written there"}
     what = holds.get(int(row), f"the row of token {row}")
+    if row == ABSENT:
+        what = half_words(run, call, layer, at) or what
     others = "1 more row is" if n == 2 else f"{n - 1} more rows are"
     more = f"; {others} not what {'it' if n == 2 else 'they'} should be"
     return (
@@ -221,6 +256,7 @@ ROWS = Aspect(
         _replayed("store-write-lost", nothing),
         _replayed("store-row-zero", from_row_zero),
         _replayed("store-alias-in", by_reference),
+        Hypothesis("store-alias-out", _left_scaled),
         Hypothesis("store-grow-scramble", _scrambled),
         Hypothesis("store-layers-share", _finding(_of_the_last_layer)),
         Hypothesis("beam-no-reorder", _rows_stay),

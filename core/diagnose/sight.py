@@ -259,6 +259,8 @@ def _mask_words(run: Run, call: Call, layer: int) -> str:
 
 def _columns_seen(row: BoolArray) -> str:
     seen = np.flatnonzero(row)
+    if not len(seen):
+        return f"none of {len(row)} columns"
     name = "column" if len(seen) == 1 else "columns"
     return f"{name} {_span(seen)} of {len(row)}"
 

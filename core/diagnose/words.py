@@ -66,6 +66,12 @@ WORDS: dict[str, Words] = {
         "layer 0 would be right, and queries and keys of later layers moved alike",
         "pos-captured-alias",
     ),
+    "pos-layer-prefill": Words(
+        "layer 0 moves the token counter that later layers read, a prompt's tokens too",
+        "layers from 1 on rotate each call as many positions further as it has tokens",
+        "the prefill would be rotated elsewhere as well, from layer 1 on",
+        "pos-layer-counter",
+    ),
     "pos-captured-alias": Words(
         "the saved offset moves: queries are rotated after the append has counted",
         "queries are rotated as many positions further as the call has tokens; keys are not",
@@ -84,11 +90,23 @@ WORDS: dict[str, Words] = {
         "decoded tokens would be numbered by their column, padding counted",
         "pos-hole",
     ),
+    "pos-pad-columns": Words(
+        "padding is counted as positions, in the prefill as in decode",
+        "each number is too large by the number of pads",
+        "the first token of the prompt would have the number of pads for its position id",
+        "pos-pad-mixed",
+    ),
     "rope-on-read": Words(
         "stored keys are rotated again when they are read",
         "keys of earlier calls are changed, keys of the call itself are not",
         "keys of earlier calls alone would differ from what was read, save at position 0",
         "rope-writeback-lost",
+    ),
+    "rope-write-back": Words(
+        "stored keys are rotated again when they are read, and written back",
+        "keys of earlier calls are changed, and the next call finds them changed",
+        "what was read would itself be turned on from one call to the next, save at position 0",
+        "rope-on-read",
     ),
     "rope-writeback-lost": Words(
         "attention uses the unrotated keys of its own call",
@@ -225,6 +243,12 @@ WORDS: dict[str, Words] = {
         "rows of single tokens that were written so hold the newest single token",
         "rows of single tokens would all be equal, from the second on",
         "store-row-zero",
+    ),
+    "store-alias-out": Words(
+        "what the cache handed out is live, and was changed in place",
+        "keys are those read before, divided by √D, where nothing was written; values are the same",
+        "keys of earlier calls would shrink from read to read, and values stay",
+        "store-alias-in",
     ),
     "store-write-lost": Words(
         "new rows are written to a copy: the buffer does not keep them",

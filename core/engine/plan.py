@@ -66,6 +66,8 @@ class Planner:
             pad_ids: padding that comes before the tokens, at position 0.
         """
         run, n, before = seams[0], len(room.token_ids), room.ledger
+        if len(pad_ids):
+            before = replace(before, n_pads=len(pad_ids))
         past_len = run.past_len(before, (self._n_heads, before.length, self._d_head))
         n_ahead = _rows_ahead(before, past_len)
         if n_ahead:

@@ -138,7 +138,7 @@ class _RowWatch:
         """Start from the buffer `kv` [2, Hkv, R, D] as it is; what it may grow by reads zero."""
         self.names = names
         self.is_own = False
-        self.is_surprised = False
+        self.surprise: FloatArray | None = None
         self._to_host = to_host_like(kv)
         n_more = len(names.token) - kv.shape[2]
         rows = to_host(torch.nn.functional.pad(kv, (0, 0, 0, n_more)) if n_more else kv)
@@ -160,7 +160,7 @@ class _RowWatch:
     def stored(self, tokens: IntArray, rows: IntArray, new_rows: Tensor) -> None:
         """`new_rows` [2, Hkv, T, D] of `tokens` were handed to the store, for `rows`."""
         self.new_rows = self._to_host(new_rows)
-        self.is_surprised = False
+        self.surprise = None
         self._given.append((tokens, self.new_rows))
         if len(rows) == 1:
             row = int(rows[0])
@@ -180,7 +180,7 @@ class _RowWatch:
         is_other = bits != self._known[rows]
         if not is_other.any():
             return
-        self.is_surprised = True
+        self.surprise = found_rows.copy()  # what reads it may write to it
         names = self.own_names()
         for column in np.flatnonzero(is_other.any(axis=(1, 2, 3))).tolist():
             row, found = int(rows[column]), bits[column]
@@ -295,8 +295,8 @@ class Recorder:
         token, version = self._found
         new_rows = watch.new_rows
         first_read = Rows(plan.write_rows, new_rows)
-        if watch.is_surprised:
-            first_read = _first_read(self._step, plan, version, to_host(tensors.read), new_rows)
+        if watch.surprise is not None:
+            first_read = _first_read(self._step, plan, version, watch.surprise, new_rows)
         self._layers.append(
             LayerRecord(
                 plan=plan,

@@ -7,6 +7,26 @@ from core.faults.catalog import find_faults
 from core.record import StepRecord
 from core.spec import FaultUse
 
+_NO_DIFFERENCE = "what its function answered made no difference there"
+
+
+def silence_words(uses: Sequence[FaultUse], records: Sequence[StepRecord]) -> str:
+    """That faults are on (at least one) and nothing is wrong, and why that is so."""
+    n = len(records)
+    steps = "its one step" if n == 1 else f"its {n} steps"
+    ids = " and ".join(use.id for use in uses)
+    why = [_why(use, records) for use in uses]
+    if len(set(why)) == 1:
+        why = why[:1]
+    else:
+        why = [f"{use.id}, {reason}" for use, reason in zip(uses, why, strict=True)]
+    verb = "is" if len(uses) == 1 else "are"
+    return f"{ids} {verb} on, and nothing is wrong in {steps}: {'; '.join(why)}"
+
+
+def _why(use: FaultUse, records: Sequence[StepRecord]) -> str:
+    return why_silent(use, records) if use.file is None else _NO_DIFFERENCE
+
 
 def why_silent(use: FaultUse, records: Sequence[StepRecord]) -> str:
     """The reason why a fault that is on shows nothing, with the run's numbers.

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.arrays import ABSENT, FloatArray, IntArray, frozen
-from core.readouts.attention_image import Codes, Take, last_rows
+from core.readouts.attention_image import Codes, Take, folded, last_rows, weight_codes
 from core.readouts.attention_keys import KeyLabel, KeysRead, keys_of_take
-from core.readouts.attention_lines import KeptLines
+from core.readouts.attention_lines import KeptLines, lines_of
 from core.readouts.attention_orders import Order, SlotOrder, TokenOrder
+from core.readouts.attention_rows import seen_weights
 from core.readouts.attention_words import attention_sentence
 from core.readouts.history import SlotHistory, computed_tokens
 from core.readouts.lazily import Lazily
@@ -103,8 +104,14 @@ class HeadGrid:
 
         def fill(take: Take, codes: Codes) -> None:
             codes[:] = order.unread(take)
-            places = order.places_read(rows.span(take.record.layers[layer].plan))
-            first = 0
+            span = rows.span(take.record.layers[layer].plan)
+            places, first = order.places_read(span), 0
+            if span.has_repeats and not isinstance(places, slice):
+                told, queries = take.record.layers[layer], slice(take.first, take.stop)
+                seen = seen_weights(told, slice(head, head + 1), queries)[0]
+                weights, firsts = folded(seen, places)
+                codes[:, places[firsts]] = weight_codes(weights)
+                return
             for block in rows.head(take, layer, head):
                 codes[first : first + len(block), places] = block
                 first += len(block)
@@ -115,7 +122,10 @@ class HeadGrid:
 
     @cached_property
     def weights(self) -> FloatArray:
-        """[R, C] the recorded weights; 0 where the code says that nothing was read."""
+        """[R, C] the recorded weights; 0 where the code says that nothing was read.
+
+        Where a column's row was read more than once, all that it was given is added.
+        """
         if not self._takes:
             return frozen(np.zeros((0, 0)))
         layer, head = self._view.selection.layer, self._view.selection.head
@@ -126,7 +136,7 @@ class HeadGrid:
         for take in self._takes:
             told, rows = take.record.layers[layer], slice(take.first, take.stop)
             read = np.where(told.plan.mask[rows], told.weights[head, rows], 0.0)
-            weights[first : first + take.n_rows, self._columns_of(take)] = read
+            self._put(read, take, weights[first : first + take.n_rows])
             first += take.n_rows
         return frozen(weights)
 
@@ -138,12 +148,22 @@ class HeadGrid:
         told, row = take.record.layers[layer], take.stop - 1
         read = np.where(told.plan.mask[row], told.weights[head, row], 0.0)
         weights = np.zeros(self.n_columns, dtype=np.result_type(read.dtype, np.float32))
-        weights[self._columns_of(take)] = read
+        self._put(read, take, weights)
         return frozen(weights)
 
     def key(self, row: int, column: int) -> KeyLabel:
         """What a column was when the query of a row was computed; row -1 is the newest."""
         return self.keys[bisect_right(self._ends, row % self.n_rows)].label(column)
+
+    def _put(self, read: FloatArray, take: Take, weights: FloatArray) -> None:
+        """Write [..., S] weights into [..., C], those of one column added."""
+        columns = self._columns_of(take)
+        plan = take.record.layers[self._view.selection.layer].plan
+        has_repeats = self._view.history.attention_rows.span(plan).has_repeats
+        if has_repeats and not isinstance(columns, slice):
+            read, firsts = folded(read, columns)
+            columns = columns[firsts]
+        weights[..., columns] = read
 
     def _columns_of(self, take: Take) -> slice | IntArray:
         plan = take.record.layers[self._view.selection.layer].plan
@@ -192,8 +212,8 @@ def attention_readout(view: RunView) -> AttentionReadout:
     record, slots, text_at = view.records[step], history.slots(step), history.text(step)
     text = WordsAt(text_at, view.token_text)
     takes = rows.texts.of(view.records, step, text_at.end, ENLARGED_ROWS)
-    ends = list(accumulate(take.n_rows for take in takes))
-    spans = [rows.span(take.record.layers[layer].plan) for take in takes]
+    ends = list(accumulate([take.stop - take.first for take in takes]))
+    spans = rows.spans_in(takes, layer)
     by_token = HeadGrid(view, takes, ends, TokenOrder(spans, slots), rows.by_token, text)
     return AttentionReadout(
         step=step,
@@ -257,8 +277,10 @@ def _atlas(view: RunView, takes: Sequence[Take], slots: SlotHistory) -> Codes:
     lines, which = rows.atlas.of(shown, (n_pooled, order.sizes), line_shape, fill)
     is_slot = order.tokens == ABSENT
     bins = np.where(is_slot, n_token_bins + order.slots // n_pooled, order.tokens // n_pooled)
-    bins = bins[np.diff(bins, prepend=-1) != 0]
-    codes = frozen(lines.take(which, axis=0))
+    is_first = np.ones(len(bins), dtype=np.bool_)
+    is_first[1:] = bins[1:] != bins[:-1]
+    bins = bins[is_first]
+    codes = frozen(lines_of(lines, which))
     is_run = bins[-1] - bins[0] == len(bins) - 1
     shown_bins = slice(int(bins[0]), int(bins[-1]) + 1) if is_run else bins
     return codes[..., shown_bins].transpose(1, 2, 0, 3)

@@ -48,6 +48,27 @@ def weight_codes(weights: FloatArray) -> Codes:
     return codes
 
 
+def folded(weights: FloatArray, places: IntArray) -> tuple[FloatArray, IntArray]:
+    """Weights of rows that belong to one place, added: nothing of what a query gave is lost.
+
+    Args:
+        weights: [..., S], HIDDEN where the mask did not let a row through.
+        places: [S] of each row.
+
+    Returns:
+        [..., n] the weights of each place, ascending, HIDDEN where none of its rows was let
+        through; and [n] the first row of each.
+    """
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    weights = weights[..., order]
+    is_seen = ~(weights < 0.0)  # also what is no number
+    total = np.add.reduceat(np.where(is_seen, weights, 0.0), starts, axis=-1)
+    total[~np.logical_or.reduceat(is_seen, starts, axis=-1)] = HIDDEN
+    return total, order[starts]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Take:
     """Queries `first` to `stop` - 1 of the T that a step computed."""
@@ -68,8 +89,9 @@ def last_rows(takes: Sequence[Take], n: int) -> tuple[Take, ...]:
     for take in reversed(takes):
         if n <= 0:
             break
-        found.append(Take(take.record, max(take.first, take.stop - n), take.stop))
-        n -= take.n_rows
+        n_rows = take.stop - take.first
+        found.append(take if n_rows <= n else Take(take.record, take.stop - n, take.stop))
+        n -= n_rows
     return tuple(reversed(found))
 
 
@@ -84,6 +106,7 @@ class ReadSpan:
         is_run: whether the rows are those of the tokens from `first` to `stop` - 1, in order.
         loose: [n] slots of the rows for which no token is claimed.
         slots: the slots read; a slice where that can be said.
+        has_repeats: whether two of the rows are of one slot, or stand for one token.
     """
 
     plan: LayerPlan
@@ -92,6 +115,7 @@ class ReadSpan:
     is_run: bool
     loose: IntArray
     slots: slice | IntArray
+    has_repeats: bool
 
     @classmethod
     def of(cls, plan: LayerPlan) -> "ReadSpan":
@@ -99,16 +123,26 @@ class ReadSpan:
         claimed, slots = plan.view_token_index, _as_slice(plan.view_slots)
         is_token = claimed != ABSENT
         tokens = claimed if is_token.all() else claimed[is_token]
+        is_twice = not isinstance(slots, slice) and _repeats(slots)
         if not len(tokens):
-            return cls(plan, 0, 0, is_run=False, loose=plan.view_slots, slots=slots)
+            loose = plan.view_slots
+            return cls(plan, 0, 0, is_run=False, loose=loose, slots=slots, has_repeats=is_twice)
         first, stop = int(tokens.min()), int(tokens.max()) + 1
-        is_run = len(tokens) == len(claimed) == stop - first and bool((np.diff(tokens) == 1).all())
-        return cls(plan, first, stop, is_run, plan.view_slots[~is_token], slots)
+        is_run = len(tokens) == len(claimed) == stop - first and _counts_up(tokens)
+        is_twice = is_twice or (not is_run and _repeats(tokens))
+        return cls(plan, first, stop, is_run, plan.view_slots[~is_token], slots, is_twice)
 
 
 def _as_slice(numbers: IntArray) -> slice | IntArray:
     """Numbers that count up one by one as a slice, others as they are."""
-    n = len(numbers)
-    if n and bool((np.diff(numbers) == 1).all()):
-        return slice(int(numbers[0]), int(numbers[0]) + n)
+    if len(numbers) and _counts_up(numbers):
+        return slice(int(numbers[0]), int(numbers[0]) + len(numbers))
     return numbers
+
+
+def _repeats(numbers: IntArray) -> bool:
+    return len(np.unique(numbers)) < len(numbers)
+
+
+def _counts_up(numbers: IntArray) -> bool:
+    return bool((numbers[1:] - numbers[:-1] == 1).all())

@@ -22,7 +22,7 @@ class KeyLabel:
         claimed_token_index: token that the ledger claimed for it; where it was not read, the
             token that the column stands for; None: none.
         text: text of the token that was really there; None: none.
-        is_read: whether the step read it.
+        n_read: how many of the rows that the step read belong to it; 0: none.
         is_unwritten: whether the row was never written.
     """
 
@@ -30,8 +30,13 @@ class KeyLabel:
     token_index: int | None
     claimed_token_index: int | None
     text: str | None
-    is_read: bool
+    n_read: int
     is_unwritten: bool
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the step read it."""
+        return self.n_read > 0
 
     @property
     def is_foreign(self) -> bool:
@@ -48,7 +53,7 @@ class KeysRead:
         token_index: [C] token whose row was really there.
         claimed_token_index: [C] token that the ledger claimed; where no row was read, the token
             that the column stands for.
-        is_read: [C] whether a row was read.
+        n_read: [C] how many rows were read.
         is_unwritten: [C] whether it was read and never written.
         text: token index to text.
     """
@@ -56,9 +61,14 @@ class KeysRead:
     slot: IntArray
     token_index: IntArray
     claimed_token_index: IntArray
-    is_read: BoolArray
+    n_read: IntArray
     is_unwritten: BoolArray
     text: Mapping[int, str]
+
+    @property
+    def is_read(self) -> BoolArray:
+        """[C] whether a row was read."""
+        return self.n_read > 0
 
     def label(self, column: int) -> KeyLabel:
         """The label of a column."""
@@ -68,7 +78,7 @@ class KeysRead:
             token_index=known(token),
             claimed_token_index=known(int(self.claimed_token_index[column])),
             text=self.text.get(token),
-            is_read=bool(self.is_read[column]),
+            n_read=int(self.n_read[column]),
             is_unwritten=bool(self.is_unwritten[column]),
         )
 
@@ -86,15 +96,18 @@ def keys_of_take(
     columns = order.columns(span)
     slot, claimed = order.slots.copy(), order.tokens.copy()
     token = np.full(order.n_columns, ABSENT, dtype=np.int64)
-    is_read, is_unwritten = (np.zeros(order.n_columns, dtype=np.bool_) for _ in range(2))
+    n_read = np.zeros(order.n_columns, dtype=np.int64)
+    is_unwritten = np.zeros(order.n_columns, dtype=np.bool_)
     slot[columns], claimed[columns] = plan.view_slots, plan.view_token_index
-    token[columns], is_read[columns] = told.row_token, True
+    token[columns], n_read[columns] = told.row_token, 1
+    if span.has_repeats and not isinstance(columns, slice):
+        n_read = np.bincount(columns, minlength=order.n_columns)
     is_unwritten[columns] = rows_unwritten(records, layer, told)
     return KeysRead(
         slot=frozen(slot),
         token_index=frozen(token),
         claimed_token_index=frozen(claimed),
-        is_read=frozen(is_read),
+        n_read=frozen(n_read),
         is_unwritten=frozen(is_unwritten),
         text=text,
     )

@@ -30,13 +30,15 @@ class KeptLines:
     ) -> tuple[Codes, IntArray]:
         """All lines that are kept, and [R] which of them the queries of the takes are.
 
+        Others may be added to them; those that are there stay as they are.
+
         Args:
             takes: R queries.
             kind: what decides how the line of a query looks, its shape included.
             shape: of a line.
             fill: writes the lines of a take's queries into [rows, *shape].
         """
-        keys = [(take.record.step, row) for take in takes for row in range(take.first, take.stop)]
+        keys = _keys(takes)
         if self._kind != kind or len(self._codes) < len(keys):
             n_lines = max(self._most_bytes // max(1, math.prod(shape)), len(keys))
             self._codes = np.empty((n_lines, *shape), dtype=np.uint8)
@@ -45,7 +47,7 @@ class KeptLines:
         n_new = lines.count(None)
         if n_new:
             if len(self._line_of) + n_new > len(self._codes):
-                self._line_of = {}
+                self._codes, self._line_of = np.empty_like(self._codes), {}
             self._add(takes, fill)
             lines = list(map(self._line_of.get, keys))
         return self._codes, np.array(lines, dtype=np.int64)
@@ -68,3 +70,22 @@ class KeptLines:
         self._line_of.update(
             ((step, row), n_kept + i) for i, row in enumerate(range(take.first, take.stop))
         )
+
+
+def lines_of(lines: Codes, which: IntArray) -> Codes:
+    """[R, ...] the lines of these numbers, without a copy where they stand one after the other."""
+    if len(which) and bool((which[1:] - which[:-1] == 1).all()):
+        return lines[which[0] : which[-1] + 1]
+    return lines.take(which, axis=0)
+
+
+def _keys(takes: Sequence[Take]) -> list[tuple[int, int]]:
+    """(step, row) of each query."""
+    keys: list[tuple[int, int]] = []
+    for take in takes:
+        step, first, stop = take.record.step, take.first, take.stop
+        if stop - first == 1:
+            keys.append((step, first))
+        else:
+            keys.extend((step, row) for row in range(first, stop))
+    return keys

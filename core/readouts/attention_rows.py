@@ -12,7 +12,14 @@ import numpy as np
 
 from core.arrays import ABSENT, FloatArray, IntArray
 from core.engine.types import LayerPlan
-from core.readouts.attention_image import HIDDEN, Codes, ReadSpan, Take, weight_codes
+from core.readouts.attention_image import (
+    HIDDEN,
+    Codes,
+    ReadSpan,
+    Take,
+    folded,
+    weight_codes,
+)
 from core.readouts.attention_lines import KeptLines
 from core.readouts.attention_texts import TextTakes
 from core.record import LayerRecord, StepRecord
@@ -73,6 +80,12 @@ class AttentionRows:
             found = self._spans[id(plan)] = ReadSpan.of(plan)  # the span keeps the plan alive
         return found
 
+    def spans_in(self, takes: Sequence[Take], layer: int) -> list[ReadSpan]:
+        """Which tokens the plan of a layer reads in each of some takes."""
+        plans = [take.record.layers[layer].plan for take in takes]
+        known = self._spans.get
+        return [known(id(plan)) or self.span(plan) for plan in plans]
+
     def spans(self, record: StepRecord) -> tuple[ReadSpan, ...]:
         """Which tokens the plans of a step read, each plan once."""
         found = self._spans_of.get(record.step)
@@ -112,7 +125,7 @@ class AttentionRows:
         kept = self._heads.get(key)
         if kept is None:
             _, _, head, _ = key
-            kept = weight_codes(_seen_weights(told, slice(head, head + 1), rows)[0])
+            kept = weight_codes(seen_weights(told, slice(head, head + 1), rows)[0])
             self._keep(self._heads, key, kept, lambda codes: codes.nbytes)
         return kept
 
@@ -153,7 +166,7 @@ def _blocks(take: Take) -> list[tuple[slice, slice]]:
     return found
 
 
-def _seen_weights(told: LayerRecord, heads: slice, rows: slice) -> FloatArray:
+def seen_weights(told: LayerRecord, heads: slice, rows: slice) -> FloatArray:
     """[heads, rows, S] as recorded; HIDDEN where the mask did not let them through."""
     weights, mask = told.weights[heads, rows], told.plan.mask[rows]
     # Half precision would do for the numbers, not for their square roots.
@@ -171,13 +184,16 @@ def _layers_by_plan(layers: Sequence[LayerRecord]) -> list[tuple[LayerPlan, list
 def _pooled_rows(
     told: Sequence[LayerRecord], layers: list[int], span: ReadSpan, rows: slice, n_pooled: int
 ) -> PooledRows:
-    weights = np.stack([_seen_weights(told[layer], slice(None), rows) for layer in layers])
+    weights = np.stack([seen_weights(told[layer], slice(None), rows) for layer in layers])
     if span.is_run:
         token_bins = np.arange(span.first // n_pooled, (span.stop - 1) // n_pooled + 1)
         none = np.empty(0, dtype=np.int64)
         pooled = _pooled_run(weights, span.first % n_pooled, len(token_bins), n_pooled)
         return PooledRows(layers, token_bins, none, _rows_first(weight_codes(pooled)))
     claimed, slots = span.plan.view_token_index, span.plan.view_slots
+    if span.has_repeats:
+        weights, firsts = folded(weights, np.where(claimed == ABSENT, span.stop + slots, claimed))
+        claimed, slots = claimed[firsts], slots[firsts]
     is_loose = claimed == ABSENT
     order = np.lexsort((np.where(is_loose, slots, claimed), is_loose))
     bins = np.where(is_loose, slots, claimed)[order] // n_pooled

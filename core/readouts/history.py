@@ -116,6 +116,24 @@ def computed_tokens(record: StepRecord) -> range:
     return range(stop - len(record.slots), stop)
 
 
+def newest_query(record: StepRecord) -> int:
+    """Place of the newest query among the T tokens that a step computed.
+
+    Where drafts were rejected it is the last token that is kept: the logits are those after it.
+    """
+    return len(record.slots) - 1 - record.n_rejected
+
+
+def newest_token(record: StepRecord) -> int:
+    """Token index of the newest query, of the last token that a step read and kept."""
+    return record.token_index[-1 - record.n_rejected]
+
+
+def rejected_tokens(record: StepRecord) -> tuple[int, ...]:
+    """Token indices of the drafts that a step read and rejected."""
+    return record.token_index[len(record.token_index) - record.n_rejected :]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SlotHistory:
     """Which slots a run has used up to a step.

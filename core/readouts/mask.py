@@ -10,8 +10,9 @@ import numpy as np
 
 from core.arrays import ABSENT, BoolArray, IntArray, frozen, known
 from core.blank_rows import rows_unwritten
-from core.readouts.history import computed_tokens
+from core.readouts.history import computed_tokens, newest_query
 from core.readouts.lazily import Lazily
+from core.readouts.mask_repeats import columns_of_slots, expected_once, repeats
 from core.readouts.mask_words import RightToSee, Speaker
 from core.readouts.run_history import TextAt, WordsAt
 from core.readouts.slot_order import SlotAxis, slot_axis
@@ -82,11 +83,12 @@ class MaskReadout:
         is_odd: [S] as `MaskColumn` says it.
         queries: the tokens computed; empty where nothing was.
         used: [T, S] whether the mask let the query see the row.
-        expected: [T, S] whether the query should see what the ledger claims for the row.
+        expected: [T, S] whether the query should see what the ledger claims for the row; of rows
+            that stand for one token only one.
         is_judged: [T] whether `expected` says anything of the query.
         query: place in `queries` of the one looked at; None: nothing was computed.
         used_row: the row of a causal triangle over the columns that the query looked at used;
-            None: none of its rows.
+            None: none of its rows, or the columns are not each of another token.
         right_row: likewise the right one; None: none, or not judged.
         sentence: of the query looked at.
         is_pending: whether there is no verdict yet.
@@ -114,6 +116,11 @@ class MaskReadout:
     selection: Selection
 
     @property
+    def places(self) -> list[IntArray]:
+        """[n_slots] each: the first column of every slot, then the second, ...; ABSENT: none."""
+        return columns_of_slots(self.slots, self.n_slots)
+
+    @property
     def is_blind(self) -> BoolArray:
         """[T, S] a row that should be seen is hidden."""
         return self.is_judged[:, None] & self.expected & ~self.used
@@ -137,14 +144,17 @@ def mask_readout(view: RunView) -> MaskReadout:
     is_unwritten = rows_unwritten(view.records, layer, told)
     columns = _columns(view, told, is_unwritten, text)
     expected, is_judged = right.matrix(told.plan.view_token_index)
-    used = told.plan.mask
+    used, alike = told.plan.mask, repeats(told.plan.view_token_index)
+    if alike:
+        expected = expected_once(expected, used, alike)
     is_off = (used != expected).any(axis=1) | right.is_not_read(told.plan.view_token_index)
     queries = _queries(view, record, is_judged & is_off, text)
-    query = _looked_at(view.selection, queries)
+    query = _looked_at(view.selection, queries, newest_query(record))
     claimed = told.plan.view_token_index
     order = _by_token(claimed)
-    used_row = _triangle_row(used[query][order])
-    right_row = _triangle_row(expected[query][order]) if is_judged[query] else None
+    used_row = None if alike else _triangle_row(used[query][order])
+    is_row_right = is_judged[query] and not alike
+    right_row = _triangle_row(expected[query][order]) if is_row_right else None
     speaker = Speaker(view, told, is_unwritten, right.readable[query], query)
     return MaskReadout(
         step=step,
@@ -236,12 +246,12 @@ def _others_wrong(queries: Sequence[MaskQuery], query: int) -> tuple[int, ...]:
     return tuple(asked.token_index for asked in queries if asked.is_wrong)
 
 
-def _looked_at(selection: Selection, queries: Sequence[MaskQuery]) -> int:
-    """The selected token where it is a query of the step, else the newest."""
+def _looked_at(selection: Selection, queries: Sequence[MaskQuery], newest: int) -> int:
+    """The selected token where it is a query of the step, else the newest that is kept."""
     for i, query in enumerate(queries):
         if query.token_index == selection.token_index:
             return i
-    return len(queries) - 1
+    return newest
 
 
 def _layers_alike(record: StepRecord, layer: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.arrays import ABSENT, BoolArray, FloatArray, IntArray, frozen
 from core.policy_oracle import Expected
-from core.readouts.history import computed_tokens
+from core.readouts.history import computed_tokens, newest_query
 from core.readouts.words import places, plural, ranges
 from core.record import LayerRecord, StepRecord
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _LEAST_SHARE = 1e-5
+_TIMES = {2: "twice", 3: "three times", 4: "four times", 5: "five times", 6: "six times"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,9 @@ class Speaker:
     ) -> None:
         self._readable = readable
         self._is_pending = view.selection.step not in view.verdicts
-        self._subject = _subject(computed_tokens(view.records[view.selection.step]), query)
+        self._subject = _subject(view.records[view.selection.step], query)
         self._mask, self._row_token = told.plan.mask[query], told.row_token
-        self._noun = "position" if _are_positions(view, told) else "token"
+        self._noun = "position" if _are_positions(view) else "token"
         self._shares = _Shares(view, told, query)
         self._is_unwritten = is_unwritten
 
@@ -109,10 +110,10 @@ class Speaker:
 
         `others_wrong`: tokens of the step that see wrong rows, where the one spoken of does not.
         """
-        loose = list(self._rows_without_token())
-        rows = [] if loose else _row_words(used_row, right_row)
+        odd = [*self._rows_without_token(), *self._repeats()]
+        rows = [] if odd else _row_words(used_row, right_row)
         others = _other_words([token for token in others_wrong if token >= 0])
-        return "; ".join([*loose, *self._sees(), *rows, *others])
+        return "; ".join([*odd, *self._sees(), *rows, *others])
 
     def _rows_without_token(self) -> Iterator[str]:
         unwritten = self._mask & self._is_unwritten
@@ -124,6 +125,20 @@ class Speaker:
         if loose.any():
             yield f"reads {plural(int(loose.sum()), 'row')} without a token"
             yield self._shares.words(loose, "there")
+
+    def _repeats(self) -> Iterator[str]:
+        """How many rows are seen, where some of them are of one token."""
+        found = self._row_token[self._mask]
+        n_rows_of = np.bincount(found[found != ABSENT])
+        if n_rows_of.max(initial=0) < 2:
+            return
+        times = [
+            f"{'token' if (n_rows_of == n).sum() == 1 else 'tokens'} {places(n_rows_of == n)} "
+            f"{_TIMES.get(n, f'{n} times')}"
+            for n in np.unique(n_rows_of[n_rows_of > 1])[::-1].tolist()
+        ]
+        once = "" if self._readable is None else ", expected each once"
+        yield f"{self._subject}sees {len(found)} rows, {', '.join(times)}{once}"
 
     def _sees(self) -> Iterator[str]:
         found = self._row_token[self._mask]
@@ -181,26 +196,26 @@ def _per_cent(share: float) -> str:
     return f"{100 * share:.3g}" if share == 0 or share >= _LEAST_SHARE else "<0.001"
 
 
-def _are_positions(view: RunView, told: LayerRecord) -> bool:
-    """Whether the position id of each token read or computed is its token index.
+def _are_positions(view: RunView) -> bool:
+    """Whether the position id of each token computed so far is its token index.
 
-    Only then is a token index also called a position: both words are true.
+    Only then is a token index also called a position: both words are true. Under a policy that
+    gives other numbers it is called a token from the start, so that one word stands for it.
     """
-    plan, computed = told.plan, computed_tokens(view.records[view.selection.step])
-    is_as_claimed = np.array_equal(told.row_token, plan.view_token_index)
-    is_there = plan.view_token_index != ABSENT
-    return (
-        is_as_claimed
-        and np.array_equal(plan.view_position_ids[is_there], plan.view_token_index[is_there])
-        and plan.position_ids.tolist() == list(computed)
-    )
+    if view.spec.policy == "reprefill" or view.spec.reassign_positions:
+        return False
+    return view.history.numbering.is_by_token(view.selection.step)
 
 
-def _subject(computed: Sequence[int], query: int) -> str:
+def _subject(record: StepRecord, query: int) -> str:
     """Which token sees, where the step computes several; padding is none."""
+    computed = computed_tokens(record)
     if len(computed) == 1:
         return ""
-    return f"token {computed[query]} " if computed[query] >= 0 else "padding "
+    if computed[query] < 0:
+        return "padding "
+    is_last_kept = record.n_rejected and query == newest_query(record)
+    return f"token {computed[query]}{', the last one kept,' if is_last_kept else ''} "
 
 
 def _other_words(tokens: Sequence[int]) -> list[str]:

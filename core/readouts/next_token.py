@@ -218,6 +218,8 @@ def choice_words(rows: Sequence[NextTokenRow], how: str | None) -> Iterator[str]
         return
     right = next((row for row in rows if row.is_reference_choice), None)
     best = f"best ‘{engine.text}’ {share_words(engine.engine)}"
+    if math.isnan(engine.engine):
+        best = f"the logits are no numbers: no token is best, out comes ‘{engine.text}’"
     if right is None:
         yield best
     elif right is engine:

@@ -13,8 +13,10 @@ import numpy as np
 from core.arrays import ABSENT, IntArray
 from core.outcome import Ok
 from core.readouts.attention_rows import AttentionRows
+from core.readouts.demanded import Demanded
 from core.readouts.diagnosed import Diagnosed
 from core.readouts.history import PROMPT_PHASES, ReadToken, SlotHistory, n_kept_tokens
+from core.readouts.numbering import Numbering
 from core.readouts.per_step import Kept
 from core.readouts.rows_read import RowsRead
 from core.readouts.slot_order import SlotAxis
@@ -82,8 +84,10 @@ class RunHistory:
 
     Attributes:
         rows_read: when rows were last read.
+        numbering: whether position ids are token indices.
         attention_rows: rows of attention that were shown before.
         diagnosed: the mechanism behind what is wrong.
+        demanded: the tokens that the policy demands.
         slot_axes: where the slots of what was looked at last stand.
     """
 
@@ -97,10 +101,12 @@ class RunHistory:
         self._work: list[tuple[int, int, int]] = []
         self._slot_tables: dict[tuple[int, int], SlotTable] = {}
         self.rows_read = RowsRead(self._records)
+        self.numbering = Numbering(self._records)
         self.attention_rows = AttentionRows()
         self.kept: dict[Callable[..., object], Kept] = {}
         self.made_once: dict[Callable[..., object], tuple[tuple[object, ...], object]] = {}
         self.diagnosed = Diagnosed()
+        self.demanded = Demanded()
         self.slot_axes: dict[tuple[Selection, int], SlotAxis] = {}
         self.extend(records)
 

@@ -15,7 +15,7 @@ import numpy as np
 from core.compare import record_before
 from core.outcome import Ok, Outcome, PositionLimit, Refused
 from core.policy_oracle import Expected
-from core.readouts.history import computed_tokens
+from core.readouts.history import computed_tokens, newest_query
 from core.readouts.mask_words import RightToSee
 from core.readouts.words import outcome_words
 from core.readouts.written_values import (
@@ -311,7 +311,7 @@ class _Values:
         queries, chosen = computed_tokens(self._record), self._view.selection.token_index
         if chosen is not None and chosen in queries:
             return queries, queries.index(chosen)
-        return queries, len(queries) - 1
+        return queries, newest_query(self._record)
 
     def _ledger_before(self, *names: str) -> Iterator[SeamValue]:
         """The ledger that the step before left; of the first step none is kept."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,6 +61,34 @@ class SlotLabel:
         return self.is_counted and has_token and self.position_id != self.claimed_position_id
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NumbersShown:
+    """What is drawn of some slots, as `SlotLabel` has it: a list of each, in their order.
+
+    Attributes:
+        slot: which slots.
+        token_index: None: none.
+        position_id: None: none.
+        is_counted: whether the ledger counts the slot.
+        has_left: whether the token left in this step.
+        is_token_wrong: whether the token index is not as it should be.
+        is_position_wrong: whether the position id is not the expected one, or is foreign.
+    """
+
+    slot: list[int]
+    token_index: list[int | None]
+    position_id: list[int | None]
+    is_counted: list[bool]
+    has_left: list[bool]
+    is_token_wrong: list[bool]
+    is_position_wrong: list[bool]
+
+    @property
+    def has_wrong(self) -> bool:
+        """Whether any number is not the right one."""
+        return any(self.is_token_wrong) or any(self.is_position_wrong)
+
+
 def slot_labels(
     view: RunView, shown: LayerRow, leaving: dict[int, Leaver], expected: Expected | None
 ) -> SlotLabels:
@@ -77,13 +104,34 @@ class SlotLabels(Lazily[SlotLabel]):
     def __init__(self, maker: _Maker) -> None:
         """Takes what makes a label."""
         super().__init__(len(maker.numbers.found), maker.label)
-        self._numbers = maker.numbers
+        self._numbers, self._leaving, self._n_sinks = maker.numbers, maker.leaving, maker.n_sinks
 
     @property
     def has_equal_numbers(self) -> bool:
         """Whether token index and position id are equal wherever there is a position id."""
         n = self._numbers
         return not (n.has_position & (n.position != n.found)).any()
+
+    def numbers_of(self, slots: IntArray) -> NumbersShown:
+        """The numbers of some slots; no label is made for that."""
+        n, leaving = self._numbers, self._leaving
+        positions = zip(n.position[slots].tolist(), n.has_position[slots].tolist(), strict=True)
+        is_wrong = n.is_position_wrong[slots] | n.is_position_foreign[slots]
+        shown: list[int] = slots.tolist()
+        return NumbersShown(
+            slot=shown,
+            token_index=[known(token) for token in n.found[slots].tolist()],
+            position_id=[position if has_one else None for position, has_one in positions],
+            is_counted=n.is_counted[slots].tolist(),
+            has_left=[slot in leaving for slot in shown],
+            is_token_wrong=n.is_token_wrong[slots].tolist(),
+            is_position_wrong=is_wrong.tolist(),
+        )
+
+    def sinks_in(self, slots: IntArray) -> BoolArray:
+        """Which of the slots are claimed for a token that the policy never lets go."""
+        claimed = self._numbers.claimed[slots]
+        return (claimed != ABSENT) & (claimed < self._n_sinks)
 
     @property
     def with_wrong_token(self) -> list[SlotLabel]:
@@ -180,6 +228,14 @@ class _Numbers:
     demanded: IntArray
     """[n] tokens that the policy demands to be held, as many as it does."""
 
+    @property
+    def is_position_foreign(self) -> BoolArray:
+        """As `SlotLabel` says it."""
+        has_token = (self.found != ABSENT) | (self.claimed != ABSENT)
+        is_claimed = self.claimed_position != ABSENT
+        is_other = self.has_position & (self.position != self.claimed_position)
+        return self.is_counted & has_token & ((self.has_position != is_claimed) | is_other)
+
     @classmethod
     def of(
         cls, view: RunView, shown: LayerRow, leaving: dict[int, Leaver], expected: Expected | None
@@ -194,7 +250,8 @@ class _Numbers:
         row[live.slot] = live.row
         claimed[live.slot], claimed_position[live.slot] = record.ledger.claims_for(live.slot)
         position, token_id, has_position = _positions(view, record, found, leaving)
-        demanded, positions = _demanded(expected)
+        live = () if expected is None else expected.live
+        demanded, positions = view.history.demanded.of(live)
         expected_position, is_right = _rights(demanded, positions, found, has_left)
         is_token_wrong = is_counted & (found != claimed)
         if expected is not None:
@@ -242,13 +299,6 @@ def _positions(
         has_position[slot] = number is not None
         position[slot] = ABSENT if number is None else number
     return position, token_id, has_position
-
-
-def _demanded(expected: Expected | None) -> tuple[IntArray, IntArray]:
-    """Tokens that should be held, with their position ids; none where it is not judged yet."""
-    live = () if expected is None else expected.live
-    numbers = np.fromiter(chain.from_iterable(live), np.int64, 2 * len(live))
-    return numbers[::2], numbers[1::2]
 
 
 def _rights(

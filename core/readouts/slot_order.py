@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.arrays import ABSENT, IntArray, frozen
+from core.readouts.history import newest_query
 from core.record import StepRecord
 from core.selection import Selection
 
@@ -24,8 +25,7 @@ class SlotAxis:
     Attributes:
         by_token: [n_slots] the slots, those with a token first, in the order of the tokens.
         tokens: [n_slots] the token of each slot; ABSENT: none.
-        newest: the slot of the newest token that was computed; where none was, of the last one
-            held.
+        newest: the slot of the newest query; where none was computed, of the last token held.
         chosen: the slot that is looked at, or that of the token looked at; None: none.
     """
 
@@ -61,13 +61,19 @@ def _slot_axis(record: StepRecord, selection: Selection, n_slots: int) -> SlotAx
         plan = record.layers[selection.layer].plan
         is_shown = plan.view_slots < n_slots
         token[plan.view_slots[is_shown]] = plan.view_token_index[is_shown]
-    used = record.slots if record.layers else record.ledger.slot
     return SlotAxis(
         by_token=frozen(np.argsort(np.where(token == ABSENT, _LAST, token), kind="stable")),
         tokens=frozen(token),
-        newest=min(int(used[-1]), n_slots - 1) if len(used) else 0,
+        newest=min(_newest(record), n_slots - 1),
         chosen=_chosen(token, selection.slot, selection.token_index),
     )
+
+
+def _newest(record: StepRecord) -> int:
+    if record.layers:
+        return int(record.slots[newest_query(record)])
+    held = record.ledger.slot
+    return int(held[-1]) if len(held) else 0
 
 
 def _chosen(token: IntArray, slot: int | None, token_index: int | None) -> int | None:

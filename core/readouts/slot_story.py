@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.arrays import ABSENT, IntArray, known
 from core.blank_rows import is_blank
-from core.readouts.history import computed_tokens
+from core.readouts.history import computed_tokens, newest_query
 from core.readouts.slot_table import NOT_READ, SlotTable
 from core.readouts.words import plural, ranges
 from core.record import StepRecord
@@ -31,6 +31,8 @@ class _Stay:
         token_id: which token.
         position: its position id.
         row: the row that it was to be written to.
+        is_outside: whether that row is outside the buffer.
+        is_lost: whether another row than its own, or none, was there once it was put there.
         first: the step that put it there; None: the slot was never given to anybody.
         reads: what reads found (None: no token), and in which steps.
         empty: row and version of a read that found no token.
@@ -43,6 +45,8 @@ class _Stay:
     position: int | None
     row: int | None
     first: int | None
+    is_outside: bool = False
+    is_lost: bool = False
     reads: dict[int | None, list[int]] = field(default_factory=dict[int | None, list[int]])
     empty: tuple[int, int] | None = None
     last: int | None = None
@@ -50,16 +54,16 @@ class _Stay:
 
 
 def looked_at_slot(view: RunView) -> int | None:
-    """The selected slot, else that of the selected token, else that of the newest token."""
+    """The selected slot, else that of the selected token, else that of the newest query."""
     selection, record = view.selection, view.records[view.selection.step]
     if selection.slot is not None:
         return selection.slot
     if selection.token_index is not None:
         return _slot_of(view, selection.token_index)
-    for slots in (record.slots, record.ledger.counted_slots):
-        if len(slots):
-            return int(slots[-1])
-    return None
+    if len(record.slots):
+        return int(record.slots[newest_query(record)])
+    counted = record.ledger.counted_slots
+    return int(counted[-1]) if len(counted) else None
 
 
 def slot_story(view: RunView) -> str:
@@ -156,9 +160,12 @@ class _Teller:
         record = self._view.records[step]
         plan, token = record.layers[self._layer].plan, computed_tokens(record)[place]
         row = int(plan.write_rows[place])
-        return _Stay(
-            token, self._id_of(record, token), int(plan.position_ids[place]), row, record.step
-        )
+        position, live = int(plan.position_ids[place]), record.live[self._layer]
+        is_here = live.slot == self._slot
+        is_outside = bool((live.row[is_here] == ABSENT).any())
+        is_lost = bool((live.token_index[is_here] != token).any())
+        token_id = self._id_of(record, token)
+        return _Stay(token, token_id, position, row, record.step, is_outside, is_lost)
 
     def _id_of(self, record: StepRecord, token: int) -> int | None:
         if token in record.token_index:
@@ -213,8 +220,10 @@ class _Teller:
         else:
             text = "" if stay.token_id is None else f" ‘{self._view.token_text(stay.token_id)}’"
             yield f"token {stay.token}{text}, position id {stay.position}, row {stay.row}"
-            was_found = stay.token in stay.reads or not stay.reads
+            was_found = stay.token in stay.reads or not (stay.reads or stay.is_lost)
             yield f"{'written' if was_found else 'given the slot'} in step {stay.first}"
+            if stay.is_outside:
+                yield f"never written: row {stay.row} is outside the buffer"
         yield from self._reads(stay)
         if stay.last is not None:
             yield f"{stay.how} in step {stay.last}"

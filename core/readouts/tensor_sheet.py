@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from core.arrays import BoolArray, FloatArray, IntArray, frozen
-from core.readouts.history import computed_tokens
+from core.readouts.history import computed_tokens, newest_query
 from core.readouts.tensor_axis import Axis
 from core.record import LayerRecord, StepRecord
 from core.trace import head_as_read
@@ -164,7 +164,8 @@ class SheetMaker:
         if logits is None:
             return None
         ids = Axis("id", len(logits), None, None, self._view.token_text)
-        return self._made("logits", logits[None], "", "logits[", _last(self._queries()), ids)
+        query = _entry(self._queries(), newest_query(self._record))
+        return self._made("logits", logits[None], "", "logits[", query, ids)
 
     def _of_head(self, name: str, tensor: FloatArray, rows: Axis, columns: Axis) -> TensorSheet:
         head = self._view.selection.head
@@ -186,7 +187,7 @@ class SheetMaker:
             return self._made("k used", used[head], title, place, slots, dims)
         queries = self._queries()
         chosen = queries.places_of(self._view.selection)
-        query = chosen[0] if chosen else queries.n - 1
+        query = chosen[0] if chosen else newest_query(self._record)
         title, place = f"{title}, {queries.label(query)}", f"k used[{query}, {head}, "
         return self._made("k used", used[query, head], title, place, slots, dims)
 
@@ -242,9 +243,8 @@ def _dims(tensor: FloatArray) -> Axis:
     return Axis("dim", tensor.shape[-1], None, None, lambda _: "")
 
 
-def _last(axis: Axis) -> Axis:
-    """The last entry of an axis."""
+def _entry(axis: Axis, place: int) -> Axis:
+    """One entry of an axis."""
     tokens = axis.token_index
-    return Axis(
-        axis.name, 1, None if tokens is None else tokens[-1:], None, lambda _: axis.text(axis.n - 1)
-    )
+    token = None if tokens is None else tokens[place : place + 1]
+    return Axis(axis.name, 1, token, None, lambda _: axis.text(place))

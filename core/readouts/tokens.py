@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.outcome import Ok
+from core.readouts.history import newest_token
 from core.readouts.run_history import RunHistory
+from core.readouts.words import are_no_numbers, doing_words
 from core.record import StepRecord
 from core.selection import Selection
 
@@ -144,7 +146,7 @@ class _Choices:
         before, following = self._text.get(column - 1), self._text.get(column)
         if before is None or (following is not None and following.is_prompt):
             return None
-        if self._view.records[before.step].token_index[-1] != column - 1:
+        if newest_token(self._view.records[before.step]) != column - 1:
             return None
         if following is None and _is_inside_prompt(self._view, before.step, column):
             return None
@@ -273,28 +275,17 @@ def _wrong_choice(view: RunView, step: int) -> int | None:
 
 
 def _sentence(view: RunView, record: StepRecord, run: TokenRow, right: TokenRow) -> str:
-    parts = [_doing(view, record)]
+    parts = [doing_words(record, view.token_text)]
     following = run.at(view.history.text(record.step).end)
     if following is not None and following.state == "next":
         best = right.at(following.token_index)
         if best is not None and best.missed is not None:
             parts.append(f"would say ‘{best.missed}’, right is ‘{best.text}’")
         verb = "predicts" if record.is_computed and not record.is_forced else "next is"
+        if verb == "predicts" and are_no_numbers(record):
+            verb = "the logits are no numbers, out comes"
         forced = ", forced" if following.is_forced else ""
         parts.append(f"{verb} ‘{following.text}’{forced}")
         if following.is_wrong and best is not None:
             parts.append(f"right would be ‘{best.text}’")
     return "; ".join(parts)
-
-
-def _doing(view: RunView, record: StepRecord) -> str:
-    """What a step was asked, and whether it did it."""
-    name = record.phase.replace("_", " ")
-    if not record.token_ids:
-        return f"{name}: reads no token"
-    verb = "reads" if isinstance(record.outcome, Ok) else "refuses"
-    if len(record.token_ids) == 1:
-        what = f"‘{view.token_text(record.token_ids[0])}’ at token {record.token_index[0]}"
-    else:
-        what = f"tokens {record.token_index[0]}–{record.token_index[-1]}"
-    return f"{name}: {verb} {what}"

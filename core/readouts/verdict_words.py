@@ -35,7 +35,11 @@ def difference_words(record: StepRecord, verdict: StepVerdict) -> str:
         return f"mask, {_place(difference)}: {_sight(record, verdict, told)}"
     rows = ""
     if difference.field in ("keys", "values"):
-        rows = _unread(verdict, told) or _odd_rows(told) or _odd_turn(record, verdict, told)
+        rows = (
+            _unread(verdict, told)
+            or _odd_rows(told, difference.field)
+            or _odd_turn(record, verdict, told)
+        )
     name = difference.field.replace("_", " ")
     return f"{name}, {_place(difference)}: {rows or _tensor(difference)}"
 
@@ -155,15 +159,19 @@ _DECIDED_ONCE: dict[str, Callable[[StepRecord, StepVerdict], str]] = {
 # What a layer read and saw.
 
 
-def _odd_rows(told: LayerRecord) -> str:
-    """The first row that is not that of the token it stands for; empty: each is."""
+def _odd_rows(told: LayerRecord, field: str) -> str:
+    """The first row that is not that of the token it stands for; empty: each is.
+
+    Where values are the first to differ, the keys are right.
+    """
     plan = told.plan
     odd = np.flatnonzero(told.row_token != plan.view_token_index)
     if not len(odd):
         return ""
     slot, claimed, found = (int(a[odd[0]]) for a in _columns(told))
     said = f"slot {slot} stands for {_token(claimed)}"
-    holds = "holds the row of no token" if found == ABSENT else f"holds the row of {_token(found)}"
+    none = "the row of no token" if field == "keys" else "its own key with another value"
+    holds = f"holds {none if found == ABSENT else f'the row of {_token(found)}'}"
     more = f"; {plural(len(odd) - 1, 'more row')} likewise" if len(odd) > 1 else ""
     return f"{said} and {holds}{more}"
 

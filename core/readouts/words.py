@@ -1,11 +1,12 @@
 """Numbers and outcomes as words that a person reads."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from core.arrays import BoolArray
 from core.outcome import Ok, Outcome, PositionLimit, Refused
+from core.readouts.history import rejected_tokens
 from core.record import StepRecord
 
 
@@ -68,6 +69,35 @@ def compared_outcome(record: StepRecord, expected: Outcome | None) -> str:
     if expected is None or expected == record.outcome:
         return words
     return f"{words}; should be {outcome_words(expected, record)}"
+
+
+def numbered(noun: str, numbers: Sequence[int]) -> str:
+    """Ascending numbers with their noun: "token 3", "tokens 0–4"."""
+    return f"{noun if len(numbers) == 1 else f'{noun}s'} {ranges(numbers)}"
+
+
+def are_no_numbers(record: StepRecord) -> bool:
+    """Whether the largest of a step's logits is no finite number, so that no token is best.
+
+    Some token comes out as the largest all the same.
+    """
+    return record.logits is not None and not np.isfinite(record.logits.max())
+
+
+def doing_words(record: StepRecord, token_text: Callable[[int], str]) -> str:
+    """What a step was asked, and whether it did it."""
+    name = record.phase.replace("_", " ")
+    if not record.token_ids:
+        return f"{name}: reads no token"
+    verb = "reads" if isinstance(record.outcome, Ok) else "refuses"
+    if len(record.token_ids) == 1:
+        what = f"‘{token_text(record.token_ids[0])}’ at token {record.token_index[0]}"
+    else:
+        what = f"tokens {record.token_index[0]}–{record.token_index[-1]}"
+    rejected = rejected_tokens(record)
+    return f"{name}: {verb} {what}" + (
+        f", rejects {numbered('token', rejected)}" if rejected else ""
+    )
 
 
 def _run(numbers: Sequence[int]) -> str:

@@ -11,14 +11,18 @@ from pytestqt.qtbot import QtBot
 
 from app.theme import DARK, LIGHT, Theme
 from app.views.attention import AttentionView
+from app.views.cache import CacheView
 from app.views.mask import MaskView
 from app.views.next_token import NextTokenView
 from app.widgets import code_image
 from app.widgets.canvas import Canvas
 from app.widgets.head_atlas import HeadAtlas
 from app.widgets.panel import CanvasPanel, Readout
+from app.widgets.slot_panel import SlotPanel
+from app.widgets.slot_scroll import SlotScroll
 from app.widgets.tensor_image import TensorImage
 from core.readouts.attention import attention_readout
+from core.readouts.cache import cache_readout
 from core.readouts.inspector import inspector_readout
 from core.readouts.mask import mask_readout
 from core.readouts.next_token import next_token_readout
@@ -38,6 +42,7 @@ from tests.core.readouts.runs import (
 
 VIEWS: dict[str, tuple[Callable[[Theme], CanvasPanel], Callable[[RunView], Readout]]] = {
     "attention": (AttentionView, attention_readout),
+    "cache": (CacheView, cache_readout),
     "mask": (MaskView, mask_readout),
     "next token": (NextTokenView, next_token_readout),
 }
@@ -48,6 +53,7 @@ LOOKS = [
         (PLAIN, 3, {"layer": 2, "head": 1}),
         (PLAIN, 3, {"slot": 4}),
         (WINDOW, 3, {}),
+        (with_fault(PLAIN, "pos-restart"), 2, {}),
         (WINDOW, 4, {"token_index": 6}),
         (SINKS, 4, {}),
         (with_fault(PLAIN, "mask-top-left"), 1, {}),
@@ -82,12 +88,34 @@ def test_after_any_jumps_and_sizes_a_view_paints_as_a_new_one(
         qtbot.addWidget(fresh)
         for widget in (kept, fresh):
             widget.resize(*size)
-            if isinstance(widget, AttentionView | MaskView):
+            if isinstance(widget, SlotPanel):
                 scroll = widget.slot_scroll
                 (scroll.order_by_slot if by_slot else scroll.order_by_token)()
             widget.show_readout(readout_of(view))
             widget.show()
         assert picture(kept) == picture(fresh), (view.spec, view.selection, size)
+
+
+@pytest.mark.parametrize("view", LOOKS[:8], ids=lambda view: f"step {view.selection.step}")
+@pytest.mark.parametrize("part", ["attention", "cache", "mask"])
+def test_an_order_chosen_later_paints_as_one_that_was_there_first(
+    qtbot: QtBot, part: str, view: RunView
+) -> None:
+    build, readout_of = VIEWS[part]
+    kept, fresh = build(LIGHT), build(LIGHT)
+    for widget in (kept, fresh):
+        qtbot.addWidget(widget)
+        widget.resize(*SIZES[0])
+    assert isinstance(kept, SlotPanel)
+    assert isinstance(fresh, SlotPanel)
+    kept.show_readout(readout_of(view))
+    picture(kept)
+    for choose in (SlotScroll.order_by_token, SlotScroll.show_all, SlotScroll.order_by_slot):
+        for panel in (kept, fresh):
+            choose(panel.slot_scroll)
+            panel.slot_scroll.go_to(0, view.selection.slot)  # so all orders share a ruler
+        fresh.show_readout(readout_of(view))
+        assert picture(kept) == picture(fresh)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter
 from PySide6.QtWidgets import QLabel, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -444,12 +445,121 @@ def test_every_stage_and_step_of_the_spread_is_named_at_the_height_that_it_has_a
     assert set(names) <= set(labels_drawn(monkeypatch, widget))
 
 
-def test_where_rows_are_low_the_first_wrong_stage_and_the_logits_are_named(
+LOW = (1000, 78)
+"""The size of Spread in a window of 1024 × 640 pixels."""
+
+
+@pytest.mark.parametrize("theme", [LIGHT, LIGHT.sized(percent=150)], ids=["usual", "large"])
+def test_where_stages_have_too_little_height_they_share_rows_whose_names_are_whole(
+    shown: MakeView, monkeypatch: pytest.MonkeyPatch, theme: Theme
+) -> None:
+    widget = shown("spread", FAULTY, (1000, theme.px(LOW[1])), theme)
+    canvas = canvas_of(widget)
+    assert isinstance(canvas, CellCanvas)
+    n_rows = canvas.grid()[0]
+    assert (canvas.middle(1, 0) - canvas.middle(0, 0)).y() >= theme.px(11)
+    drawn = labels_drawn(monkeypatch, widget)
+    names = {"admission", "positions, slots", "mask", "layers 0–3", "logits, contents"}
+    assert n_rows == len(names)
+    assert names <= set(drawn)
+    font = theme.sans(px=theme.small_px - 1)
+    room = StepRuler.of(theme, 1000, 7).gutter_px
+    assert all(QFontMetrics(font).horizontalAdvance(name) < room for name in names)
+
+
+def test_a_click_on_a_shared_row_goes_to_the_worst_of_its_stages_and_says_which(
+    qtbot: QtBot, shown: MakeView
+) -> None:
+    readout = spread_readout(FAULTY)
+    widget = shown("spread", FAULTY, LOW)
+    canvas = canvas_of(widget)
+    assert isinstance(canvas, CellCanvas)
+    at = canvas.middle(3, 4)  # step 4, layers 0–3
+    codes = [code(readout.columns[4].cells[stage]) for stage in range(4, 8)]
+    layer = codes.index(max(codes))
+    hit = canvas.hit(at)
+    assert hit is not None
+    assert hit.tip.startswith(f"step 4 · layers 0–3, of these layer {layer}: ")
+    assert hit.selection == Selection(step=4, layer=layer)
+    with qtbot.waitSignal(widget.selected) as signal:
+        qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=at.toPoint())
+    assert signal.args == [Selection(step=4, layer=layer)]
+
+
+@pytest.mark.parametrize("n_steps", [40, 2000], ids=["cells", "narrow"])
+def test_a_shared_row_has_the_colour_of_the_worst_of_its_stages(
+    shown: MakeView, n_steps: int
+) -> None:
+    widget = shown("spread", None, LOW)
+    readout = long_spread(n_steps, (17,))
+    cells = readout.columns[17].cells
+    bad = (*cells[:2], SpreadCell("wrong"), *cells[3:])  # slots alone
+    columns = tuple(
+        replace(column, cells=bad) if column.step == 17 else column for column in readout.columns
+    )
+    widget.show_readout(replace(readout, columns=columns, first_wrong=None))
+    canvas = canvas_of(widget)
+    assert isinstance(canvas, CellCanvas)
+    image = canvas.grab().toImage()
+    found = [
+        image.pixelColor(int(at.x()), int(at.y()) - 3).name()
+        for at in (canvas.middle(row, 17) for row in range(2))
+    ]
+    assert found == [LIGHT.paper.name(), LIGHT.alarm.name()]
+
+
+def test_the_table_of_the_spread_has_every_stage_however_low_it_is(shown: MakeView) -> None:
+    canvas = kept_canvas_of(shown("spread", FAULTY, LOW))
+    assert tuple(canvas.table().rows) == spread_readout(FAULTY).stages
+
+
+def test_rows_of_tokens_stay_where_they_are_whether_the_sentence_has_one_line_or_two(
+    shown: MakeView,
+) -> None:
+    widget = shown("tokens", FAULTY, (460, 106))
+    canvas = canvas_of(widget)
+    assert isinstance(canvas, CellCanvas)
+    tops = []
+    for sentence in ("short", "a sentence of many words " * 4):
+        widget.say(sentence)
+        tops.append([canvas.middle(row, 7).y() for row in range(3)])
+    assert tops[0] == tops[1]
+
+
+@pytest.mark.parametrize("height", range(80, 170, 6))
+def test_the_numbers_beside_the_timeline_do_not_touch(
+    shown: MakeView, monkeypatch: pytest.MonkeyPatch, height: int
+) -> None:
+    widget = shown("timeline", FAULTY, (1000, height))
+    tops: list[float] = []
+    label = marks.label
+
+    def kept(painter: QPainter, place: QRectF, text: str, *rest: Any) -> None:
+        if text[0] in "1." and place.right() < 82:
+            tops.append(place.top())
+        label(painter, place, text, *rest)
+
+    monkeypatch.setattr(marks, "label", kept)
+    kept_canvas_of(widget).refresh()
+    picture(widget)
+    assert len(tops) != 1
+    assert all(lower - upper >= 13 for lower, upper in pairwise(tops))
+
+
+def test_the_strip_is_cut_between_two_words(
     shown: MakeView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    view = view_of(with_fault(PLAIN, "mask-top-left"), 2)
-    drawn = labels_drawn(monkeypatch, shown("spread", view, (1000, 78)))
-    assert {"mask", "logits"} <= set(drawn)
+    words = {"·", *first_difference_readout(FAULTY).difference.split()}
+    cut: list[str] = []
+    for width in range(440, 700, 9):
+        strip = shown("first difference", FAULTY, (width, 26))
+        drawn: list[str] = []
+        with monkeypatch.context() as patch:
+            patch.setattr(marks, "label", lambda *args, kept=drawn: kept.append(args[2]))
+            picture(strip)
+        cut += [each for each in drawn if each.startswith("·") and each.endswith("…")]
+    assert cut
+    assert all(set(each.removesuffix("…").split()) <= words for each in cut)
 
 
 # Next token
@@ -612,3 +722,19 @@ def test_where_a_token_is_forced_the_right_one_is_in_alarm_if_the_engine_would_m
     assert has_alarm(canvas.grab().toImage(), LIGHT)
     assert "the engine would say" in str(canvas.at_place(1, 8))
     assert not has_alarm(picture(shown("tokens", view_of(FORCED, 1))), LIGHT)
+
+
+@pytest.mark.parametrize(
+    ("width", "is_brief"), [(1900, False), (1280, True), (1024, True)], ids=str
+)
+def test_the_diagnosis_of_two_faults_leaves_its_explanations_out_before_it_is_cut(
+    shown: MakeView, width: int, is_brief: bool
+) -> None:
+    strip = shown("first difference", view_of(with_fault(PLAIN, "pos-restart", "mask-top-left"), 1))
+    strip.resize(width, strip.height())
+    words = strip.shown_words
+    assert strip.words_px < width
+    assert ("the past is not added" in words) != is_brief
+    assert "position ids start again at 0" in words
+    assert "the causal mask is aligned top-left" in words
+    assert words.endswith("expected 7")

@@ -25,6 +25,8 @@ EXAMPLES: dict[tuple[str, ...], RunSpec] = {
     ("pos-wrong-axis", "pos-retained-rows"): spec_for(
         "learned", prompt_ids=(*THREE, 32), steps=3, capacity=4, policy="window"
     ),
+    ("pos-layer-counter", "pos-layer-prefill"): spec_for("rope", prompt_ids=(84,), steps=3),
+    ("rope-on-read", "rope-write-back"): spec_for("rope", prompt_ids=THREE, steps=1),
     ("mask-own-block", "mask-own-chunk"): spec_for(
         "learned", prompt_ids=THREE * 2, chunk=3, steps=0
     ),

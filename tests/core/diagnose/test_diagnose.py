@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -165,7 +166,7 @@ EVIDENCE = {
     ),
     "evict-newest": (
         spec_for("learned", steps=5, capacity=7, policy="window"),
-        "step 1: tokens 6 left, and the cache holds 0, 1, 2, 3, 4, 5, 7 in 7 slots; "
+        "step 1: token 6 left the cache, which holds tokens 0, 1, 2, 3, 4, 5, 7 in 7 slots; "
         "expected 1, 2, 3, 4, 5, 6, 7; every decode step since step 1",
     ),
     "gqa-tile": (
@@ -178,13 +179,28 @@ EVIDENCE = {
         "step 1: the cache reports length 1 and holds 7 rows; 8 tokens were read; "
         "every decode step since step 1",
     ),
+    "store-alias-out": (
+        PLAIN,
+        "step 1: in layer 0 slot 0 stands for token 0 and holds its own value with another key, "
+        "off by up to 3.54; 6 more rows are not what they should be; every decode step since "
+        "step 1",
+    ),
+    "pos-pad-columns": (
+        spec_for("learned", capacity=16, requests=(Prefill(PLAIN.prompt_ids, 3), Decode())),
+        "step 0: query at token 0 was given position id 3; expected 0; every step since step 0",
+    ),
+    "pos-layer-prefill": (
+        spec_for("rope", steps=2, capacity=12),
+        "step 0: in layer 1 the query at token 6 was rotated at 13 and its key at 13; its position "
+        "id is 6; every step since step 0",
+    ),
     "store-uneven": (
         spec_for(
             "learned",
             capacity=12,
             requests=(Prefill(PLAIN.prompt_ids), Probe(2, 1), Decode()),
         ),
-        "step 1: an append of 2 keys and 1 values was taken; expected: refused; in this step alone",
+        "step 1: an append of 2 keys and 1 value was taken; expected: refused; in this step alone",
     ),
 }
 
@@ -193,6 +209,32 @@ EVIDENCE = {
 def test_the_evidence_can_be_checked_by_its_numbers(fault_id: str) -> None:
     spec, sentence = EVIDENCE[fault_id]
     assert said_of(spec, fault_id)[0].evidence[0] == sentence
+
+
+def test_a_window_that_lets_nothing_go_says_that_no_token_left_the_cache() -> None:
+    spec = spec_for("learned", steps=3, capacity=7, policy="window")
+    start = "step 1: no token left the cache, which holds tokens 0, 1, 2, 3, 4, 5, 6, 7 in 7 slots"
+    assert said_of(spec, "evict-never")[0].evidence[0].startswith(f"{start}; ")
+
+
+def test_all_steps_that_ask_a_rule_are_called_every_step_and_not_counted() -> None:
+    """The rollback asks no mask, so that not every step is wrong."""
+    requests = (Prefill(PLAIN.prompt_ids), Decode(), Decode(), Rollback(1), Decode())
+    spec = replace(spec_for("rope", capacity=16), requests=requests)
+    said = said_of(spec, "rope-writeback-lost")[0].evidence[0]
+    assert said.endswith("; every step since step 0 that asks it")
+
+
+def test_a_row_of_which_one_half_is_right_says_which_half() -> None:
+    """The keys are read through a scaled view; the values stay as they were written."""
+    judged_run = run_with(PLAIN, FaultUse("store-alias-out"))
+    said = diagnosis_of(judged_run)[0].evidence[0]
+    first, second = judged_run.trace.records[:2]
+    stored, read = first.layers[0].new_keys[:, 0], second.layers[0].first_read
+    row = read.kv[0, :, read.row.tolist().index(0)]
+    off = f"off by up to {np.abs(row - stored).max():.3g}"
+    assert f"holds its own value with another key, {off}; " in said
+    assert "no row of this text" not in said
 
 
 def test_a_fault_that_acts_for_two_steps_is_told_with_its_count() -> None:
@@ -209,6 +251,9 @@ STOPPED = (
     ("store-alias-in", 1, 1),
     ("store-alias-in", 2, 3),
     ("store-alias-in", 0, 2),
+    ("store-alias-out", 0, 0),
+    ("store-alias-out", 1, 1),
+    ("store-alias-out", 2, 4),
     ("mask-top-left", 1, 1),
     ("pos-stale-prompt", 2, 2),
 )
@@ -311,6 +356,18 @@ def test_a_fault_in_one_layer_is_found_in_that_layer() -> None:
     assert [each.preset_like for each in found] == ["mask-top-left"]
     assert found[0].where == Place(1, 2, None, "visible")
     assert "in layer 2 " in found[0].evidence[0]
+
+
+def test_keys_turned_in_place_are_told_from_those_turned_at_each_read() -> None:
+    """A step after the first that reads them again tells; until then each is the other's rival."""
+    for fault_id, other in (
+        ("rope-on-read", "rope-write-back"), ("rope-write-back", "rope-on-read"),
+    ):  # fmt: skip
+        [found] = said_of(spec_for("rope", steps=2, capacity=12), fault_id)
+        assert found.preset_like == fault_id
+        [found] = said_of(spec_for("rope", steps=1, capacity=12), fault_id)
+        assert found.preset_like == "rope-on-read"
+        assert {"rope-on-read", found.rivals[0].preset_like} == {fault_id, other}
 
 
 def test_what_differs_but_fits_nothing_is_told_as_unknown() -> None:

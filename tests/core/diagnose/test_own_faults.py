@@ -80,6 +80,24 @@ def old_keys_negated(scheme, keys, position_ids, new_keys):
     return changed
 
 
+def negated_in_place(scheme, keys, position_ids, new_keys):
+    used = keys.clone()
+    keys.neg_()
+    return used
+
+
+def turned_back_in_place(scheme, keys, position_ids, new_keys):
+    used = keys.clone()
+    keys.copy_(scheme.rotate(keys, -position_ids))
+    return used
+
+
+def halved_where_they_are(scheme, keys, position_ids, new_keys):
+    n_old = keys.shape[1] - new_keys.shape[1]
+    keys[:, :n_old] *= 0.5
+    return keys.clone()
+
+
 def doubled(rows, write_rows, keys, values):
     rows.write(write_rows, keys * 2, values)
 
@@ -178,6 +196,10 @@ def doubled_as_it_grows(kv, n_rows):
     return seams.grow(kv * 2, n_rows)
 
 
+def shrunk_as_it_grows(kv, n_rows):
+    return seams.grow(kv * kv.shape[-1] ** -0.5, n_rows)
+
+
 def values_alone(rows, parents):
     copies = [rows[parent].clone() for parent in parents]
     for mine, copy in zip(rows, copies, strict=True):
@@ -194,6 +216,9 @@ OWN = (
     Own("past_len", one_behind, "position_ids"),
     Own("read_keys", half_keys, "rotated_keys", (DECODING, ROPE_DECODING)),
     Own("read_keys", old_keys_negated, "rotated_keys", (DECODING, ROPE_DECODING)),
+    Own("read_keys", negated_in_place, "keys", (DECODING, ROPE_DECODING)),
+    Own("read_keys", turned_back_in_place, "keys", (ROPE_DECODING,)),
+    Own("read_keys", halved_where_they_are, "rotated_keys", (DECODING, ROPE_DECODING)),
     Own("store", doubled, "keys"),
     Own("store", swapped, "keys"),
     Own("store", every_third_lost, "keys"),
@@ -217,6 +242,7 @@ OWN = (
     Own("allocate", in_pairs, "keys"),
     Own("grow", emptied, "keys", (GROWING,)),
     Own("grow", doubled_as_it_grows, "keys", (GROWING,)),
+    Own("grow", shrunk_as_it_grows, "keys", (GROWING,)),
     Own("reorder", values_alone, "keys", (BEAMS,)),
 )
 CASES = [(own, scenario) for own in OWN for scenario in own.runs]

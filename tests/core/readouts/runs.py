@@ -10,7 +10,7 @@ from core.readouts.run_view import RunView
 from core.record import StepRecord
 from core.selection import Selection
 from core.session import Session
-from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Rollback, RunSpec
+from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Rollback, RunSpec, Verify
 from core.trace import Trace
 from core.verdict import StepVerdict
 
@@ -55,6 +55,13 @@ PROBE_LEFT = replace(
 UNEVEN = replace(
     PLAIN, steps=0, requests=(Prefill(PROMPT_IDS), Decode(), Probe(2, 1), Decode(), Decode())
 )
+VERIFIED = replace(
+    PLAIN,
+    steps=0,
+    capacity=16,
+    requests=(Prefill(PROMPT_IDS), Decode(), Verify((65, 66, 67), 1), Decode()),
+)
+"""Step 2 reads tokens 8 to 11, keeps the first draft, token 9, and rejects 10 and 11."""
 
 
 def with_fault(spec: RunSpec, *ids: str, layers: tuple[int, ...] | None = None) -> RunSpec:

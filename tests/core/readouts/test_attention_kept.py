@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.judge import Judge
+from core.readouts import attention_lines
 from core.readouts.attention import ENLARGED_ROWS, attention_readout
 from core.readouts.attention_image import Take
 from core.readouts.attention_lines import KeptLines
@@ -197,6 +198,19 @@ def test_no_more_lines_are_kept_than_there_is_room_for() -> None:
     assert len(codes) == 10
     # More than that at once are all made.
     assert len(lines_of(kept, [Take(record, 0, ENLARGED_ROWS)], fill)) == ENLARGED_ROWS
+
+
+def test_lines_that_were_handed_out_stay_as_they_were_when_others_need_their_room() -> None:
+    record = view_of(LONG, 0).records[0]
+    kept, fill = KeptLines(20), Filler()  # ten lines of two bytes
+    handed_out = []
+    for first in (0, 6, 12, 0, 90):
+        lines = attention_lines.lines_of(
+            *kept.of([Take(record, first, first + 6)], "a", (2,), fill)
+        )
+        handed_out.append((first, lines))
+    for first, lines in handed_out:
+        assert lines.tolist() == [[0, row] for row in range(first, first + 6)]
 
 
 def test_places_are_said_as_their_numbers_are() -> None:

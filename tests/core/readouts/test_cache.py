@@ -217,6 +217,35 @@ def test_ranks_after_commit_are_the_right_positions_of_reassigned_sinks() -> Non
     assert [label.slot for label in readout.labels if label.is_sink] == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("spec", "step"),
+    [
+        (PLAIN, 2),
+        (WINDOW, 3),
+        (RANKED, 3),
+        (REPREFILL, 2),
+        (PROBED, 2),
+        (PROBE_LEFT, 2),
+        (UNEVEN, 2),
+        (with_fault(PLAIN, "pos-restart"), 2),
+        (with_fault(PLAIN, "cap-early"), 2),
+        (with_fault(WINDOW, "evict-off-by-one"), 3),
+    ],
+)
+def test_the_numbers_shown_are_those_of_the_labels(spec: RunSpec, step: int) -> None:
+    for view in (view_of(spec, step), pending_view_of(spec, step)):
+        labels = cache_readout(view).labels
+        slots = np.arange(len(labels))[::-1]
+        shown, in_order = labels.numbers_of(slots), [labels[slot] for slot in slots.tolist()]
+        for name in ("slot", "token_index", "position_id", "is_counted", "has_left"):
+            assert getattr(shown, name) == [getattr(label, name) for label in in_order], name
+        assert shown.is_token_wrong == [label.is_token_wrong for label in in_order]
+        assert shown.is_position_wrong == [
+            label.is_position_wrong or label.is_position_foreign for label in in_order
+        ]
+        assert labels.sinks_in(slots).tolist() == [label.is_sink for label in in_order]
+
+
 def test_a_reprefilled_cache_counts_positions_from_zero() -> None:
     readout = cache_readout(view_of(REPREFILL, 2))
     assert numbers(readout, "token_index") == [1, 2, 3, 4, 5, 6, 7, 8]

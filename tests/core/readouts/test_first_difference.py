@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.faults.catalog import find_faults
 from core.readouts.first_difference import FirstDifferenceReadout, first_difference_readout
 from core.selection import Selection
 from core.spec import RunSpec
@@ -16,6 +17,7 @@ from tests.core.readouts.runs import (
     view_of,
     with_fault,
 )
+from tests.helpers.scenarios import scenario_spec
 
 CASES = {
     "pos-restart": (
@@ -199,3 +201,12 @@ def test_a_decision_that_fits_no_known_mechanism_is_named_all_the_same() -> None
     )
     assert readout.sentence == f"{readout.mechanism} · {readout.difference}"
     assert readout.account[0] == readout.mechanism
+
+
+def test_rows_whose_keys_are_right_are_not_said_to_be_no_token_s() -> None:
+    spec = scenario_spec(find_faults("beam-keys-only")[0].shows_in, "learned")
+    view = view_of(with_fault(spec, "beam-keys-only"), 5)
+    assert first_difference_readout(view).sentence.endswith(
+        "step 5: values, layer 0, head 0: slot 7 stands for token 7 and holds its own key with "
+        "another value"
+    )

@@ -5,7 +5,7 @@ import pytest
 
 from core.arrays import ABSENT
 from core.readouts.mask import mask_readout
-from core.spec import Decode, Prefill, RunSpec
+from core.spec import Decode, FaultUse, Prefill, RunSpec
 from tests.core.readouts.runs import (
     CHUNKED,
     FULL,
@@ -37,6 +37,10 @@ from tests.core.readouts.runs import (
         (with_fault(PLAIN, "pos-restart"), 1, "sees 8 of 8: tokens 0–7"),
         (RANKED, 4, "sees 8 of 8: tokens 0, 1, 5–10"),
         (REPREFILL, 4, "token 10 sees 8 of 8: tokens 3–10"),
+        (REPREFILL, 0, "token 6 sees 7 of 7: tokens 0–6"),
+        # Once a step gave other numbers, later ones say tokens as well: one word for one thing.
+        (replace(PLAIN, faults=(FaultUse("pos-restart", 2, 2),)), 1, "sees 8 of 8: positions 0–7"),
+        (replace(PLAIN, faults=(FaultUse("pos-restart", 2, 2),)), 3, "sees 10 of 10: tokens 0–9"),
         (with_fault(PLAIN, "mask-top-left"), 0, "token 6 sees 7 of 7: positions 0–6"),
         (
             with_fault(PLAIN, "mask-top-left"),
@@ -103,7 +107,7 @@ def test_the_row_of_a_triangle_is_not_named_where_rows_without_a_token_are_seen(
 def test_a_row_of_no_token_is_told_apart_from_one_never_written() -> None:
     readout = mask_readout(view_of(with_fault(TWICE_REFUSED, "cap-counter-first"), 9))
     assert readout.sentence.startswith("reads 1 row without a token; ")
-    assert readout.sentence.endswith("; sees 10 of 10: tokens 0–9")
+    assert readout.sentence.endswith("; sees 10 of 10: positions 0–9")
 
 
 def test_a_right_query_does_not_speak_for_those_before_it() -> None:
@@ -169,7 +173,7 @@ def test_columns_name_the_token_really_there() -> None:
     assert readout.columns[0].token_index == 7
     assert readout.columns[0].claimed_token_index == 0
     assert readout.tokens[readout.used[0]].tolist() == [7, 1, 2, 3, 4, 5, 6, ABSENT]
-    assert readout.sentence.endswith("sees 7 of 8: tokens 1–7; blind to 0")
+    assert readout.sentence.endswith("sees 7 of 8: positions 1–7; blind to 0")
 
 
 def test_a_prefill_has_a_query_per_token_and_a_triangle() -> None:

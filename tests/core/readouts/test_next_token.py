@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from core.readouts.next_token import N_BEST, next_token_readout, probabilities, share_words
+from core.readouts.words import are_no_numbers
 from core.verdict import StepVerdict
 from tests.core.readouts.runs import (
     CHUNKED,
@@ -139,3 +140,23 @@ def test_shares_have_four_digits_and_none_is_written_as_nothing() -> None:
         "0.0000",
         "…",
     ]
+
+
+def test_where_the_logits_are_no_numbers_no_token_is_called_best() -> None:
+    view = view_of(PLAIN, 1)
+    nothing = np.full(256, np.nan, dtype=np.float32)
+    record = replace(view.records[1], logits=nothing, predicted=0, next_token=0)
+    readout = next_token_readout(replace(view, records=(view.records[0], record), verdicts={}))
+    assert are_no_numbers(record)
+    assert readout.sentence.endswith(
+        "; the logits are no numbers: no token is best, out comes ‘<0x00>’"
+    )
+
+
+def test_one_infinite_logit_is_no_best_token_either_and_minus_infinity_does_no_harm() -> None:
+    record = view_of(PLAIN, 1).records[1]
+    for place, is_none_best in ((np.inf, True), (np.nan, True), (-np.inf, False)):
+        logits = np.zeros(256, dtype=np.float32)
+        logits[7] = place
+        assert are_no_numbers(replace(record, logits=logits)) == is_none_best
+    assert not are_no_numbers(replace(record, logits=None))

@@ -1,5 +1,7 @@
 import pytest
 
+from core.arrays import ABSENT
+from core.readouts.cache import cache_readout
 from core.readouts.slot_story import looked_at_slot, slot_story
 from core.spec import RunSpec
 from tests.core.readouts.runs import (
@@ -132,3 +134,14 @@ def test_the_story_is_that_of_the_layer_looked_at() -> None:
     stories = [slot_story(view_of(spec, 1, slot=7, layer=layer)) for layer in (0, 1)]
     assert stories[0].endswith("read in steps 1–5")
     assert stories[1].endswith("read in steps 1–5, never written")
+
+
+def test_a_row_outside_the_buffer_was_never_written() -> None:
+    """The cache counts slot 12 of 12; the account of the cache says so too."""
+    view = view_of(with_fault(FULL, "cap-late"), 6)
+    assert view.records[6].live[0].row[-1] == ABSENT
+    assert slot_story(view).endswith(
+        "position id 12, row 12; given the slot in step 6; never written: row 12 is outside the "
+        "buffer; not read yet"
+    )
+    assert "slot 12 counted, never written" in cache_readout(view).sentence
