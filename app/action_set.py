@@ -23,7 +23,7 @@ class ActionSet(QObject):
         self._specs = {spec.id: spec for spec in specs}
         self._shell = shell
         self._play_icons: dict[bool, QIcon] = {}
-        self._reasons: dict[str, str | None] = {}
+        self._reasons: dict[str, tuple[str | None, str | None]] = {}
         self._plays: bool | None = None
         self.actions = {spec.id: self._made(spec, shell) for spec in self._specs.values()}
         self.dress(theme)
@@ -44,7 +44,8 @@ class ActionSet(QObject):
     def update(self, situation: Situation) -> None:
         """Switch each action on, or off with its reason in the tooltip."""
         for action_id, spec in self._specs.items():
-            self._switch(spec, spec.blocked(situation))
+            note = None if spec.note is None else spec.note(situation)
+            self._switch(spec, spec.blocked(situation), note)
             if spec.words is not None:
                 self.actions[action_id].setText(spec.words(situation))
             if spec.is_on is not None:
@@ -64,12 +65,13 @@ class ActionSet(QObject):
             menu.setToolTipsVisible(True)
         return menus
 
-    def _switch(self, spec: ActionSpec, reason: str | None) -> None:
+    def _switch(self, spec: ActionSpec, reason: str | None, note: str | None) -> None:
         """Only where something changes: whatever shows the action is arranged anew."""
-        if spec.id not in self._reasons or self._reasons[spec.id] != reason:
-            self._reasons[spec.id] = reason
+        if self._reasons.get(spec.id, ()) != (reason, note):
+            self._reasons[spec.id] = (reason, note)
             self.actions[spec.id].setEnabled(reason is None)
-            self.actions[spec.id].setToolTip(_tooltip(spec, reason))
+            tip = _tooltip(spec, reason)
+            self.actions[spec.id].setToolTip(tip if note is None or reason else f"{tip}\n{note}")
 
     def _show_play(self, *, is_playing: bool) -> None:
         if is_playing != self._plays:

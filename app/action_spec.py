@@ -65,6 +65,7 @@ class ActionSpec:
         soft_keys: plain keys, which a control with the focus keeps for itself.
         icon: name of its icon; None: it has none.
         words: what it says instead of `text` in a situation; None: always `text`.
+        note: what its tooltip says besides in a situation; None: never anything.
         is_on: whether it is the one in force, for a choice between several; None: it is no choice.
     """
 
@@ -79,6 +80,7 @@ class ActionSpec:
     icon: str | None = None
     is_on: Callable[[Shell], bool] | None = None
     words: Callable[[Situation], str] | None = None
+    note: Callable[[Situation], Reason] | None = None
 
     @property
     def label(self) -> str:

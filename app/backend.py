@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from core.faults.known import BUILT_IN, KnownFaults
-from core.spec import RunSpec
 from core.foreign.checks import checked
 from core.foreign.file import read_foreign
 from core.foreign.readouts import ForeignRun
+from core.spec import RunSpec
 from core.tracefile import OpenedTrace, open_trace, save_trace
 
 if TYPE_CHECKING:  # all of these import torch

@@ -15,7 +15,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-WIDTH_PX, HEIGHT_PX = 520, 340
+from app.command_lines import KEYS, NAME, CommandLines
+
+WIDTH_PX, HEIGHT_PX = 520, 356
 TOP_PX = 90
 ACTION = Qt.ItemDataRole.UserRole
 NONE_FOUND = "no command of that name"
@@ -41,6 +43,8 @@ class CommandPalette(QFrame):
         self._list = QListWidget()
         self._list.setAccessibleName("Commands")
         self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._list.setItemDelegate(CommandLines(self._list))
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._list.itemClicked.connect(self._do)
         self._none = QLabel(NONE_FOUND)
         self._none.setForegroundRole(QPalette.ColorRole.PlaceholderText)
@@ -81,6 +85,8 @@ class CommandPalette(QFrame):
     def _add(self, action: QAction) -> None:
         item = QListWidgetItem(_line(action), self._list)
         item.setData(ACTION, action)
+        item.setData(NAME, f"{_name(action)}{_reason(action)}")
+        item.setData(KEYS, _keys(action))
         item.setToolTip(action.toolTip())
         if not action.isEnabled():
             item.setFlags(Qt.ItemFlag.NoItemFlags)
@@ -114,10 +120,19 @@ class CommandPalette(QFrame):
 
 def _line(action: QAction) -> str:
     """Name and keys; of one that is off the reason too."""
-    keys = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts()]
-    line = _name(action) + (f"   {', '.join(keys)}" if keys else "")
+    keys = _keys(action)
+    return _name(action) + (f"   {keys}" if keys else "") + _reason(action)
+
+
+def _keys(action: QAction) -> str:
+    keys = (key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts())
+    return ", ".join(keys)
+
+
+def _reason(action: QAction) -> str:
+    """Why it is off; nothing where it is on."""
     reason = action.toolTip().partition("Not now: ")[2]
-    return line if action.isEnabled() else f"{line}   ({reason})"
+    return "" if action.isEnabled() else f"   ({reason})"
 
 
 def _name(action: QAction) -> str:

@@ -1,8 +1,10 @@
-"""A line of text that is never cut in the middle of a letter."""
+"""A line of text that is cut between two words."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
+
+from app.widgets.letters import whole_words
 
 
 class ElidedLabel(QLabel):
@@ -53,9 +55,8 @@ class ElidedLabel(QLabel):
     def _fit(self) -> None:
         shown, width = self._full_text, self.contentsRect().width()
         # A letter is no wider than high, so short texts need no measuring.
-        metrics = self.fontMetrics()
-        if len(shown) * metrics.height() > width:
-            shown = metrics.elidedText(shown, Qt.TextElideMode.ElideRight, width)
+        if len(shown) * self.fontMetrics().height() > width:
+            shown = whole_words(shown, self.font(), width)
         if shown != self._shown:
             self._shown = shown
             self.update()

@@ -25,10 +25,12 @@ RIGHT, TEACH_RIGHT = 0.24, 0.34
 MOST_ASIDE = 0.56
 SMALL_TIMELINE_PX = 60
 SENTENCE_PX, LINE_PX = 1100, 16
-"""In a window narrower than this the sentence below the timeline takes another line."""
+"""In a window narrower than this some sentences take another line."""
+LONG_SENTENCES: Sequence[str] = ("tokens", "cache", "timeline")
+"""Those of panels whose least height has room for one line alone."""
 SPARE_PX = 172
 """What a panel would like that takes what the others leave."""
-CODE_AREA_PX = 90_000
+CODE_AREA_PX = 96_000
 """What code would like: the narrower it is, the more lines it takes."""
 MERGES = (
     ("mask", "attention"),
@@ -183,16 +185,22 @@ class _Planner:
         return {i: px - (self._tabs_px if i in behind else 0) for i, px in heights.items()}
 
     def _shared(self, ids: Sequence[str], tabs: Mapping[str, str], room_px: int) -> dict[str, int]:
-        """Of panels above one another: those that take what is left get what they like first.
+        """Of panels above one another: first for whole sentences, then for what takes what is left.
 
         The others get the same share of what they would like to have; what is spare then is for
         panels that stand behind one of them.
         """
         heights = {i: self._least_px(i, tabs) for i in ids}
         free = room_px - sum(heights.values()) - BORDER_PX * (len(ids) - 1)
-        for is_taker in (True, False):
-            some = [i for i in ids if (self._docks[i].height_px is None) == is_taker]
-            wishes = {i: max(0, self._liked_px(i, tabs) - heights[i]) for i in some}
+        for i in ids:  # a whole line or none
+            line_px = self._least_px(i, tabs, self._line_px) - heights[i]
+            if line_px <= free:
+                heights[i] += line_px
+                free -= line_px
+        takers = {i: self._liked_px(i, tabs) for i in ids if self._docks[i].height_px is None}
+        others = {i: self._liked_px(i, tabs) for i in ids if i not in takers}
+        for liked in (takers, others):
+            wishes = {i: max(0, px - heights[i]) for i, px in liked.items()}
             share = min(1.0, max(0, free) / max(1, sum(wishes.values())))
             given = {i: math.floor(wish * share) for i, wish in wishes.items()}
             heights |= {i: heights[i] + px for i, px in given.items()}
@@ -227,19 +235,28 @@ class _Planner:
         least_px = self._theme.px(SMALL_RIGHT_PX if self._is_small else RIGHT_PX)
         return max(least_px, round(self._width_px * RIGHT))
 
-    def _least_px(self, dock_id: str, tabs: Mapping[str, str]) -> int:
-        """Height in which nothing of a panel, or of those behind it, is cut: with title or tabs."""
+    def _least_px(self, dock_id: str, tabs: Mapping[str, str], line_px: int = 0) -> int:
+        """Height in which nothing of a panel, or of those behind it, is cut: with title or tabs.
+
+        A long sentence has another line of the given height.
+        """
         stack = [dock_id, *(i for i, front in tabs.items() if front == dock_id)]
-        return max(self._docks[i].least_px for i in stack) + self._head_px(dock_id, tabs)
+        long: dict[str, int] = dict.fromkeys(LONG_SENTENCES, line_px)
+        least_px = max(self._docks[i].least_px + long.get(i, 0) for i in stack)
+        return least_px + self._head_px(dock_id, tabs)
+
+    @property
+    def _line_px(self) -> int:
+        """Height of another line for a sentence, where the window is so narrow that it needs it."""
+        return self._theme.px(LINE_PX) if self._width_px < self._theme.px(SENTENCE_PX) else 0
 
     def _liked_px(self, dock_id: str, tabs: Mapping[str, str]) -> int:
         """Height that a panel would like, with its title or tabs."""
         dock = self._docks[dock_id]
         head_px = self._head_px(dock_id, tabs)
         if self._is_small and dock.area == "bottom" and dock.has_title:
-            is_narrow = self._width_px < self._theme.px(SENTENCE_PX)
-            lines_px = self._theme.px(LINE_PX) if is_narrow else 0
-            return max(self._theme.px(SMALL_TIMELINE_PX), dock.least_px) + lines_px + head_px
+            usual_px = max(self._theme.px(SMALL_TIMELINE_PX), dock.least_px)
+            return usual_px + self._line_px + head_px
         if dock.height_px is None and dock.area == "right":
             area_px = CODE_AREA_PX * self._theme.scale**2
             return round(area_px / self._right_px()) + head_px

@@ -15,6 +15,7 @@ from app.docks.dock import Dock
 from app.layout import LayoutName, Plan, has_low_bars, is_small, of_layout, plan
 from app.looks import Looks
 from app.preferences import Preferences, layout_version
+from app.tab_letters import fit_tabs
 
 SETTLED_MS = 120
 
@@ -24,6 +25,7 @@ class Layouts(QObject):
 
     changed = Signal()
     arranged = Signal()
+    arranging = Signal()
     bars_lowered = Signal(bool)
 
     def __init__(
@@ -36,6 +38,8 @@ class Layouts(QObject):
         self._looks = looks
         self._preferences = preferences
         self._version = layout_version(dock.id for dock in docks)
+        self._planned_version = self._version + 1
+        """Of an arrangement in which a person closed or opened panels, and moved none."""
         self._key: str | None = None
         self._snapshot = QByteArray()
         self._planned: tuple[QSize, float, frozenset[str]] | None = None
@@ -69,6 +73,7 @@ class Layouts(QObject):
         """Show another layout, as it was left."""
         if name == self.name:
             return
+        self.arranging.emit()
         self.keep()
         self._key = None
         self._preferences.layout_name = name
@@ -96,6 +101,10 @@ class Layouts(QObject):
                 self._fold_titles()
                 self._window.restoreState(kept, self._version)
                 self._fold_titles()
+            is_planned = not is_taken and self._window.restoreState(kept, self._planned_version)
+        if is_planned:
+            self._carry_out(self._docked)
+            return
         if not is_taken:
             self.reset()
             return
@@ -104,8 +113,9 @@ class Layouts(QObject):
         self._timer.start()  # it may be too large for this window: that is known once Qt is done
 
     def keep(self) -> None:
-        """Remember how the panels stand, if a person has arranged them."""
-        self._keep(self._window.saveState(self._version))
+        """Remember how the panels stand, if a person has arranged them, closed or opened some."""
+        version = self._version if self._is_own else self._planned_version
+        self._keep(self._window.saveState(version))
 
     def size_changed(self) -> None:
         """The window has another size: follow once it rests."""
@@ -118,6 +128,7 @@ class Layouts(QObject):
         self._timer.stop()
         if self._key is None:
             return
+        self.arranging.emit()
         key = self._key_now()
         if key != self._key and self._is_own:
             # As they stood before the window squeezed or stretched them.
@@ -258,8 +269,9 @@ class Layouts(QObject):
         self._snapshot = self._window.saveState(self._version)
 
     def _fold_titles(self) -> None:
-        """A panel in a stack has its name on a tab."""
+        """A panel in a stack has its name on a tab, and there it is not cut."""
         self._titles.stop()
         for dock in self._docks:
             is_tab = not dock.isFloating() and bool(self._window.tabifiedDockWidgets(dock))
             dock.fold_title(is_tab=is_tab)
+        fit_tabs(self._window, self._looks.theme)

@@ -23,6 +23,7 @@ class Notice:
         second_offer: another one.
         is_passing: whether it speaks of the steps there are, so that one more, or another run,
             makes it void.
+        place: field of the form beside which it stands as well; None: it is about none.
     """
 
     text: str
@@ -30,3 +31,4 @@ class Notice:
     offer: Offer | None = None
     second_offer: Offer | None = None
     is_passing: bool = False
+    place: str | None = None

@@ -38,6 +38,13 @@ def no_way_on(situation: Situation) -> Reason:
     return no_step(situation) or (not_ready(situation) if is_engines else None)
 
 
+def only_recorded(situation: Situation) -> Reason:
+    """What a command that may need the engine can do without it; None: the engine is there."""
+    if situation.is_ready or situation.is_broken:
+        return None
+    return "Engine starting…: until it is there, only steps that are recorded"
+
+
 def no_newer(situation: Situation) -> Reason:
     """The newest step is looked at."""
     at_end = "this is the newest step" if situation.is_at_newest else None

@@ -249,7 +249,7 @@ class RunControl(RunFlow):
         """Where the run is over and its last step is looked at, say why, and what to do."""
         end = self._run_end
         if end is not None and self.cursor.is_at_newest:
-            ended = run_ended(end, self.draft, self._take)
+            ended = run_ended(end, self._shown_draft, self._take)
             silence = self._silence()
             told = ended if silence is None else replace(silence, second_offer=ended.offer)
             self.noticed.emit(told)

@@ -124,7 +124,7 @@ class RunFlow(QObject):
             n_records=cursor.n_records,
             step=cursor.selection.step,
             end=None if end is None else end.reason,
-            end_words=None if end is None else end_words(end, self.draft),
+            end_words=None if end is None else end_words(end, self._shown_draft),
             first_wrong=cursor.first_wrong,
             is_judged=cursor.n_verdicts == cursor.n_records,
         )
@@ -321,6 +321,11 @@ class RunFlow(QObject):
         return None if run is None else run.model.config.position_limit
 
     @property
+    def _shown_draft(self) -> Draft:
+        """What decides the run shown; what was asked for last may be what cannot be run."""
+        return self.draft if self.cursor.run is None else self.cursor.run.draft
+
+    @property
     def _run_end(self) -> RunEnd | None:
         """How the run shown ended; None: it can go on, or another one is on its way."""
         cursor, view = self.cursor, self.cursor.view()
@@ -365,6 +370,8 @@ class RunFlow(QObject):
         if again is not None:
             if self._wish is not None:
                 self._wish = self._wish.with_more(n)
+            elif n and self._n_wanted is None:  # beyond the steps that were planned
+                self._n_wanted = self.cursor.n_records + n
             self._n_pending += 1
             self._handle.advance(again, n, judge_every)
             self.situation_changed.emit()

@@ -7,22 +7,20 @@ from PySide6.QtGui import QFontMetricsF, QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDoubleSpinBox,
     QLabel,
     QPlainTextEdit,
-    QSpinBox,
     QToolButton,
     QWidget,
 )
 
 from app.icons import icon
+from app.number_field import NumberField, NumberKind
 from app.theme import Theme, restyle, tick_box_style
 from core.model.names import model_names
 from core.spec import DTYPE_NAMES
 
 PROMPT_LINES = 2
 PROMPT_FRAME_PX = 12
-MOST_SLOTS = 65_536
 POLICY_WORDS = {
     "refuse": ("Refuse", "a full cache takes nothing more"),
     "window": ("Window", "the oldest row leaves; a token sees the last C tokens, itself counted"),
@@ -78,6 +76,17 @@ class SettingsFields:
             self.seed,
         )
 
+    @property
+    def numbers(self) -> dict[str, NumberField]:
+        """Those in which a number is typed, by the name of the setting."""
+        return {
+            "sinks": self.sinks,
+            "capacity": self.capacity,
+            "chunk": self.chunk,
+            "temperature": self.temperature,
+            "seed": self.seed,
+        }
+
     def _make_text_fields(self) -> None:
         self.model = QComboBox()
         self.model.setEditable(True)
@@ -104,12 +113,11 @@ class SettingsFields:
             row = self.policy.count() - 1
             self.policy.setItemData(row, meaning, Qt.ItemDataRole.ToolTipRole)
         _explain(self.policy, "Policy", "What happens when the cache has no room")
-        self.capacity = _spin(1, MOST_SLOTS)
+        self.capacity = NumberField(NumberKind("capacity", least=1))
         _explain(self.capacity, "Capacity", "Slots that the cache has")
-        self.chunk = _spin(0, MOST_SLOTS)
-        self.chunk.setSpecialValueText("whole")
+        self.chunk = NumberField(NumberKind("chunk", least=1, word="whole"))
         _explain(self.chunk, "Chunk", "Tokens per prefill step; whole: the prompt in one step")
-        self.sinks = _spin(0, MOST_SLOTS)
+        self.sinks = NumberField(NumberKind("sinks"))
         _explain(self.sinks, "Sinks", "Slots kept for the first tokens")
         self.reassign = QCheckBox("re-assign")
         meaning = "Number the kept tokens by their place in the cache (RoPE and ALiBi only)"
@@ -122,20 +130,12 @@ class SettingsFields:
         self.dtype = QComboBox()
         self.dtype.addItems(DTYPE_NAMES)
         _explain(self.dtype, "Number type", "Number type of weights and cache")
-        self.temperature = QDoubleSpinBox()
-        self.temperature.setRange(0, 10)
-        self.temperature.setSingleStep(0.1)
-        self.temperature.setSpecialValueText("greedy")
+        kind = NumberKind("temperature", step=0.1, word="greedy", word_is=0.0)
+        self.temperature = NumberField(kind)
         meaning = "0 takes the best token; above, tokens are drawn by chance"
         _explain(self.temperature, "Temperature", meaning)
-        self.seed = _spin(0, 2**31 - 1)
+        self.seed = NumberField(NumberKind("seed"))
         _explain(self.seed, "Seed", "With the step number, decides the sampling of a step")
-
-
-def _spin(least: int, most: int) -> QSpinBox:
-    spin = QSpinBox()
-    spin.setRange(least, most)
-    return spin
 
 
 def _explain(field: QWidget, name: str, meaning: str) -> None:

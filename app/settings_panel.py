@@ -1,4 +1,8 @@
-"""The form that decides a run. It checks nothing: the engine's own errors stand beside a field."""
+"""The form that decides a run.
+
+It knows no limits: the engine's own errors stand beside a field. Only a text that is no number at
+all cannot be handed on, and is told here.
+"""
 
 from dataclasses import replace
 
@@ -36,6 +40,7 @@ class SettingsPanel(QWidget):
         super().__init__()
         self._draft: Draft | None = None
         self._errors: dict[str, QLabel] = {}
+        self._refused: tuple[str, str] | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(RESTART_AFTER_MS)
@@ -67,14 +72,11 @@ class SettingsPanel(QWidget):
         if self._fields.prompt.toPlainText() != draft.prompt:
             self._fields.prompt.setPlainText(draft.prompt)
         self._fields.policy.setCurrentIndex(self._fields.policy.findData(draft.policy))
-        self._fields.capacity.setValue(draft.capacity)
-        self._fields.chunk.setValue(draft.chunk or 0)
-        self._fields.sinks.setValue(draft.sinks)
+        for name, field in self._fields.numbers.items():
+            field.set_number(getattr(draft, name))
         self._fields.reassign.setChecked(draft.reassign_positions)
         self._show_choice(self._fields.device, draft.device)
         self._show_choice(self._fields.dtype, draft.dtype)
-        self._fields.temperature.setValue(draft.temperature)
-        self._fields.seed.setValue(draft.seed)
         del blockers
         self._show_parts(draft)
 
@@ -87,14 +89,9 @@ class SettingsPanel(QWidget):
             self._show_choice(self._fields.device, chosen)
 
     def show_error(self, place: str, message: str) -> None:
-        """Show an error beside the field that it is about."""
-        self._drop_errors()
-        label = self._errors[place]
-        label.setText(message)
-        label.show()
-        self._column.activate()
-        self.rows_changed.emit()
-        self.complained.emit(label)
+        """Show the engine's error beside the field that it is about."""
+        self._refused = (place, message)
+        self._show_complaint(place, message)
 
     def needed_px(self, width_px: int) -> int:
         """The height in which every row that is shown has room, at this width."""
@@ -110,9 +107,37 @@ class SettingsPanel(QWidget):
 
     @Slot()
     def clear_errors(self) -> None:
-        """The settings are used: nothing is wrong with them."""
-        if self._drop_errors():
+        """The settings are used, so only a text that is no number can be wrong."""
+        self._refused = None
+        self._complain()
+
+    def _complain(self) -> None:
+        """Say what is wrong with what stands in the form now, or nothing where that can be run."""
+        complaint = self._problem() or self._refused
+        if complaint is not None:
+            self._show_complaint(*complaint)
+        elif self._drop_errors():
             self.rows_changed.emit()
+
+    def _problem(self) -> tuple[str, str] | None:
+        """The first field whose text is no number, and what to say of it."""
+        for name, field in self._fields.numbers.items():
+            is_asked = name != "sinks" or not self._sinks_row.isHidden()
+            problem = field.problem if is_asked else None
+            if problem is not None:
+                return name, problem
+        return None
+
+    def _show_complaint(self, place: str, message: str) -> None:
+        label = self._errors[place]
+        if label.text() == message and not label.isHidden():
+            return
+        self._drop_errors()
+        label.setText(message)
+        label.show()
+        self._column.activate()
+        self.rows_changed.emit()
+        self.complained.emit(label)
 
     def _drop_errors(self) -> bool:
         """Whether there were any."""
@@ -174,14 +199,8 @@ class SettingsPanel(QWidget):
         self._fields.prompt.textChanged.connect(self._edit)
         for box in (self._fields.policy, self._fields.device, self._fields.dtype):
             box.currentIndexChanged.connect(self._edit)
-        for spin in (
-            self._fields.capacity,
-            self._fields.chunk,
-            self._fields.sinks,
-            self._fields.seed,
-        ):
-            spin.valueChanged.connect(self._edit)
-        self._fields.temperature.valueChanged.connect(self._edit)
+        for field in self._fields.numbers.values():
+            field.changed.connect(self._edit)
         self._fields.reassign.toggled.connect(self._edit)
         self._fields.folder.clicked.connect(self._choose_folder)
         self._fields.plain.clicked.connect(self._decode_plainly)
@@ -196,27 +215,29 @@ class SettingsPanel(QWidget):
     @Slot()
     def _tell(self) -> None:
         draft = self._edited()
-        if draft is not None and draft != self._draft:
+        if draft is None or draft == self._draft or self._problem() is not None:
+            self._complain()
+        else:
             self._draft = draft
             self.edited.emit(draft)
 
     def _edited(self) -> Draft | None:
-        """What the form says now."""
+        """What the form says now; the old number where the text is none."""
         old = self._draft
         if old is None:
             return None
         model, prompt = self._fields.model.currentText().strip(), self._fields.prompt.toPlainText()
         policy = self._fields.policy.currentData()
         has_sinks = policy == "sinks"
+        numbers = {
+            name: field.number if field.problem is None else getattr(old, name)
+            for name, field in self._fields.numbers.items()
+        }
         return replace(
             old.with_text(model, prompt),
             policy=policy,
-            capacity=self._fields.capacity.value(),
-            sinks=self._fields.sinks.value() if has_sinks else 0,
+            **(numbers if has_sinks else {**numbers, "sinks": 0}),
             reassign_positions=has_sinks and self._fields.reassign.isChecked(),
-            chunk=self._fields.chunk.value() or None,
-            temperature=round(self._fields.temperature.value(), 4),
-            seed=self._fields.seed.value(),
             device=self._fields.device.currentText(),
             dtype=self._fields.dtype.currentText(),
         )
@@ -238,9 +259,10 @@ class SettingsPanel(QWidget):
     @Slot()
     def _decode_plainly(self) -> None:
         if self._draft is not None:
-            draft = replace(self._edited() or self._draft, then=None)
-            self.show_draft(draft)
-            self.edited.emit(draft)
+            self._timer.stop()
+            self._draft = replace(self._edited() or self._draft, then=None)
+            self._show_parts(self._draft)
+            self.edited.emit(self._draft)
 
     def _show_choice(self, box: QComboBox, text: str) -> None:
         """Choose an entry; one that is not there is added, so that its error can be shown."""

@@ -33,7 +33,7 @@ class StatusLine(QWidget):
     def __init__(self, theme: Theme) -> None:
         """Empty."""
         super().__init__()
-        self._width_px: int | None = None
+        self._room: QSize | None = None
         self._pointed = ElidedLabel()
         self._pointed.setAccessibleName("Under the mouse")
         self._work = _Work()
@@ -85,15 +85,14 @@ class StatusLine(QWidget):
         self._work.setContentsMargins(theme.margin_px, 0, 3 * theme.margin_px, 0)
         self._progress.dress(theme)
 
-    def set_width(self, width_px: int | None) -> None:
-        """Wish for a width; None: for what the words need."""
-        self._width_px = width_px
+    def set_room(self, room: QSize | None) -> None:
+        """Wish for all of a place; None: for what the words need."""
+        self._room = room
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        """A bar of menus gives its corner this width, and asks for nothing else."""
-        needed = super().sizeHint()
-        return needed if self._width_px is None else QSize(self._width_px, needed.height())
+        """A bar of menus gives its corner this size from the top, and asks for nothing else."""
+        return super().sizeHint() if self._room is None else self._room
 
     def show_pointed(self, words: str) -> None:
         """Say what the mouse is over."""
@@ -124,10 +123,10 @@ def place(line: StatusLine, window: QMainWindow, *, is_low: bool) -> None:
     below.setVisible(not is_low)
     if is_low:
         last = menus.actionGeometry(menus.actions()[-1])
-        line.set_width(window.width() - last.right() - GAP_PX)
+        line.set_room(QSize(window.width() - last.right() - GAP_PX, last.height()))
         menus.setCornerWidget(line)
     elif line.parentWidget() is not below:
-        line.set_width(None)
+        line.set_room(None)
         below.addWidget(line, 1)
     line.show()
 
@@ -171,10 +170,14 @@ class _Work(QLabel):
             self._widest_px = self.fontMetrics().horizontalAdvance(self.words)
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Nothing until the place has grown for the words: the last letters say nothing."""
+        place = self.contentsRect()
+        words_px = self.fontMetrics().horizontalAdvance(self.words)
+        if words_px > place.width():
+            return
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
-        place = self.contentsRect()
-        place.setLeft(place.right() - self.fontMetrics().horizontalAdvance(self.words))
+        place.setLeft(place.right() - words_px)
         painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self.words)
         painter.end()
 

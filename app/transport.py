@@ -1,7 +1,7 @@
 """Buttons and slider that move the cursor, and the line that says where it stands."""
 
 from PySide6.QtCore import QMargins, QSignalBlocker, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -21,6 +21,8 @@ GAP_PX = 14
 _ROUNDING_PX = 2
 _CAPTION = "verdict on:"
 _CAPTION_TIP = "Three verdicts on this step; each says when the mouse rests on it what it is about"
+ENGINE_STARTS = "engine starting…"
+ENGINE_TIP = "Recorded steps can be looked at; a command that needs the engine waits for it"
 BUTTONS = ("first", "back", "play", "step", "last")
 
 
@@ -39,6 +41,10 @@ class TransportBar(QWidget):
         self._buttons = [_button(actions[action_id]) for action_id in BUTTONS]
         for button in self._buttons:
             row.addWidget(button)
+        self._engine = QLabel(ENGINE_STARTS)
+        self._engine.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+        self._engine.setToolTip(ENGINE_TIP)
+        row.addWidget(self._engine)
         row.addSpacing(theme.margin_px)
         self._slider = self._make_slider()
         row.addWidget(self._slider, 1)
@@ -58,6 +64,7 @@ class TransportBar(QWidget):
         for button in self._buttons:
             button.setMinimumSize(theme.target_px + 4, theme.target_px)
             button.setIconSize(QSize(theme.px(ICON_PX), theme.px(ICON_PX)))
+        self._engine.setFont(theme.sans(px=theme.small_px + 1))
 
     def show_steps(self, n_records: int, step: int) -> None:
         """Set the slider to a step; it does not answer."""
@@ -65,6 +72,10 @@ class TransportBar(QWidget):
             self._slider.setMaximum(max(0, n_records - 1))
             self._slider.setValue(step)
         self._slider.setEnabled(n_records > 1)
+
+    def show_engine(self, *, is_starting: bool) -> None:
+        """Say beside the buttons that the engine is not there yet, or nothing."""
+        self._engine.setVisible(is_starting)
 
     def show_speed(self, speed: float) -> None:
         """Set the speed; it does not answer."""
@@ -123,7 +134,8 @@ class StepBar(QWidget):
         layout = self.layout()
         if layout is not None:
             layout.setContentsMargins(theme.margin_px + 4, 2, theme.margin_px + 4, 4)
-        self._text.setFont(theme.sans(is_bold=True))
+        self._use_letters(theme.sans_px)
+        self._text.setMinimumHeight(self._text.fontMetrics().height())  # in small letters, too
         if self._line is not None:
             self.show_line(self._line)
 
@@ -170,17 +182,37 @@ class StepBar(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """The sentence is not cut by the place of the difference, nor by the caption."""
-        layout = self.layout()
-        margins = layout.contentsMargins() if layout is not None else QMargins()
-        words_px = self._text.fontMetrics().horizontalAdvance(self._text.full_text)
-        free = self.width() - margins.left() - margins.right() - words_px - _ROUNDING_PX
-        free -= sum(label.sizeHint().width() + GAP_PX for label in self._signs)
+        """The sentence is not cut by the place of the difference, nor by the caption.
+
+        Where the verdicts would cut it, letters are smaller.
+        """
+        theme, needed_px = self._theme, self._needed_px
+        if needed_px > self.width() or self._text.font().pixelSize() != theme.sans_px:
+            self._use_letters(theme.sans_px)
+            if self._needed_px > self.width():
+                self._use_letters(theme.small_px)
+            needed_px = self._needed_px
+        free = self.width() - needed_px
         for label in (self._where, self._caption):
             needed = label.sizeHint().width() + GAP_PX
             has_room = needed <= free and bool(label.text())
             label.setVisible(has_room)
             free -= needed if has_room else 0
+
+    @property
+    def _needed_px(self) -> int:
+        """Width of the sentence and its verdicts."""
+        layout = self.layout()
+        margins = layout.contentsMargins() if layout is not None else QMargins()
+        words_px = self._text.fontMetrics().horizontalAdvance(self._text.full_text)
+        signs_px = sum(label.sizeHint().width() + GAP_PX for label in self._signs)
+        return words_px + signs_px + margins.left() + margins.right() + _ROUNDING_PX
+
+    def _use_letters(self, px: int) -> None:
+        if self._text.font().pixelSize() != px or not self._text.font().bold():
+            self._text.setFont(self._theme.sans(px=px, is_bold=True))
+            for label in self._labels:
+                label.setFont(self._theme.sans(px=px))
 
     def _marked(self, sign: Sign) -> str:
         theme = self._theme

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPixmap, QResizeEvent
 
 from app.theme import Theme
@@ -126,27 +126,36 @@ class _AttentionCanvas(SlotCanvas):
             kept.fill(Qt.GlobalColor.transparent)
             inner = QPainter(kept)
             atlas.draw_names(inner, theme)
-            at = QPointF(left, self.height() - theme.px(LEGEND_PX) + 6.0)
-            scale_legend.draw(inner, at, self.ruler().side_left, self._colours, theme)
+            at = QPointF(left, self._legend_middle())
+            end = self.ruler().side_left - theme.margin_px
+            scale_legend.draw(inner, at, end, self._colours, theme)
             inner.end()
             self._fixed = (key, kept)
-        painter.drawPixmap(0, 0, self._fixed[1])
+        legend_top, side_left = self.height() - theme.px(LEGEND_PX), int(atlas.place.left()) - 4
+        for part in (  # above the legend, and left of the heads, there is nothing
+            QRect(0, legend_top, self.width(), theme.px(LEGEND_PX)),
+            QRect(side_left, 0, self.width() - side_left, legend_top),
+        ):
+            painter.setClipRect(part)
+            painter.drawPixmap(0, 0, self._fixed[1])
+        painter.setClipping(False)
 
     def _draw_part(self, painter: QPainter, readout: AttentionReadout) -> None:
         """Which slots are shown, where it is not all of them, below the heads."""
         ruler, theme = self.ruler(), self.theme
         words, short = part_words(self._slots_shown(), readout.axis.n_slots)
         font = theme.sans(px=theme.small_px)
-        place = QRectF(
-            ruler.side_left,
-            self.height() - theme.px(LEGEND_PX) + 4.0,
-            ruler.side_px - theme.margin_px,
-            theme.px(_PART_PX),
-        )
+        part_px = theme.px(_PART_PX)
+        top, width = self._legend_middle() - part_px / 2, ruler.side_px - theme.margin_px
+        place = QRectF(ruler.side_left, top, width, part_px)
         if letters(words, font).width > place.width():
             words = short
         painter.setFont(font)
         marks.label(painter, place, words, theme.dim, Qt.AlignmentFlag.AlignLeft)
+
+    def _legend_middle(self) -> float:
+        """What stands below the rows is in one line with the switch."""
+        return self.height() - self._switch.height() / 2
 
     def draw_pointed(self, painter: QPainter, selection: Selection) -> None:
         """The tile of the head that is pointed at."""
@@ -170,11 +179,11 @@ class _AttentionCanvas(SlotCanvas):
             marks.chosen(painter, QRectF(left, rows.top, width, tall), self.theme)
 
     def _is_odd(self, readout: AttentionReadout) -> NDArray[np.bool_]:
-        """[n_slots] whether the newest query read a row that is not what the ledger claims."""
+        """[n_slots] whether the newest query read another row than the ledger claims, or twice."""
         newest = readout.by_slot.keys[-1]
         has_token = newest.token_index != ABSENT
         is_foreign = has_token & (newest.token_index != newest.claimed_token_index)
-        return newest.is_unwritten | (newest.is_read & is_foreign)
+        return newest.is_unwritten | (newest.is_read & is_foreign) | (newest.n_read > 1)
 
     # Which columns
 

@@ -4,6 +4,7 @@ More than 300 lines: cells, numbers and legend share one geometry.
 """
 
 from dataclasses import replace
+from operator import is_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from app.widgets.slot_ruler import SlotRuler
 from app.widgets.weight_words import part_words
 from core.arrays import distinct
 from core.readouts.cache import CacheReadout
-from core.readouts.slot_labels import SlotLabel
+from core.readouts.slot_labels import NumbersShown, SlotLabel
 from core.readouts.slot_states import LayerRow, SlotState
 from core.readouts.words import ranges
 
@@ -53,7 +54,7 @@ class _CacheCanvas(SlotCanvas):
         self._colours = slot_cells.state_colours(theme)
         self._drags = False
         self._legend: tuple[tuple[object, ...], QPixmap] | None = None
-        self._known_rows: tuple[CacheReadout, SlotRuler, tuple[LabelRow, ...]] | None = None
+        self._known: tuple[tuple[object, ...], NumbersShown, tuple[LabelRow, ...]] | None = None
 
     # Drawing
 
@@ -73,12 +74,10 @@ class _CacheCanvas(SlotCanvas):
             places.draw_lines(painter, ruler, self.theme, self._slots_shown(ruler), number)
         top = places.top_of(len(readout.rows))
         self._draw_capacity(painter, ruler, readout, top)
-        label_rows = self._label_rows(ruler, readout)
-        slots = self._slots_shown(ruler).tolist() if label_rows else []
-        shown = [(ruler.first + i, readout.labels[slot]) for i, slot in enumerate(slots)]
-        numbers = NumberPainter(painter, ruler, self.theme)
+        numbers, label_rows = self._numbers(ruler, readout)
+        number_painter = NumberPainter(painter, ruler, self.theme)
         for label_row in label_rows:
-            numbers.draw(label_row, shown, top)
+            number_painter.draw(label_row, numbers, readout.labels, top)
             top += self.theme.px(LABEL_PX)
         self._draw_choice(painter, ruler, readout, top)
         self._draw_side(painter, ruler, readout)
@@ -87,17 +86,21 @@ class _CacheCanvas(SlotCanvas):
         return TOP_PX + (slot_overview.STRIP_PX + 6 if ruler.is_scrolled else 0)
 
     def _places(self, ruler: SlotRuler, readout: CacheReadout) -> RowPlaces:
-        labels = self.theme.px(LABEL_PX) * len(self._label_rows(ruler, readout))
+        labels = self.theme.px(LABEL_PX) * len(self._numbers(ruler, readout)[1])
         top = self._top(ruler)
         return RowPlaces.of(readout.rows, top, self.height() - top - 4 - labels, self.theme)
 
-    def _label_rows(self, ruler: SlotRuler, readout: CacheReadout) -> tuple[LabelRow, ...]:
-        known = self._known_rows
-        if known is None or known[0] is not readout or known[1] is not ruler:
-            shown = (readout.labels[slot] for slot in self._slots_shown(ruler).tolist())
-            rows = label_rows(ruler, shown, has_equal_numbers=readout.has_equal_numbers)
-            self._known_rows = known = (readout, ruler, rows)
-        return known[2]
+    def _numbers(
+        self, ruler: SlotRuler, readout: CacheReadout
+    ) -> tuple[NumbersShown, tuple[LabelRow, ...]]:
+        """The numbers of the slots shown, and the rows in which they stand."""
+        known, parts = self._known, (readout, ruler, self.slots)
+        if known is None or not all(map(is_, known[0], parts)):
+            numbers = readout.labels.numbers_of(self._slots_shown(ruler))
+            is_folded = readout.has_equal_numbers and not numbers.has_wrong
+            rows = label_rows(ruler, is_folded=is_folded)
+            self._known = known = (parts, numbers, rows)
+        return known[1:]
 
     def _slots_shown(self, ruler: SlotRuler) -> NDArray[np.int64]:
         return self.slots[ruler.first : ruler.first + ruler.n_shown]
@@ -123,13 +126,14 @@ class _CacheCanvas(SlotCanvas):
         cells: dict[SlotState, list[QRectF]] = {}
         new: list[QRectF] = []
         sinks: list[QRectF] = []
-        codes = row.state[slots].tolist()
-        for column, slot, code in zip(ruler.shown, slots.tolist(), codes, strict=True):
-            cell, state = ruler.cell(column, at.top(), at.height()), _STATES[code]
+        codes, is_new = row.state[slots].tolist(), row.is_new[slots].tolist()
+        is_sink, top, height = readout.labels.sinks_in(slots).tolist(), at.top(), at.height()
+        for i, code in enumerate(codes):
+            cell, state = ruler.cell(ruler.first + i, top, height), _STATES[code]
             cells.setdefault(state, []).append(cell)
-            if state == SlotState.FOREIGN and row.is_new[slot]:
+            if is_new[i] and state == SlotState.FOREIGN:
                 new.append(cell)
-            if state != SlotState.SINK and readout.labels[slot].is_sink:
+            if is_sink[i] and state != SlotState.SINK:
                 sinks.append(cell)
         slot_cells.draw_cells(painter, cells, self.theme)
         if new:

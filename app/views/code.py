@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import Theme
-from app.widgets.code_lines import ShownLine, below_each_other, beside_each_other
+from app.widgets.code_lines import Folds, ShownLine, below_each_other, beside_each_other
 from app.widgets.code_text import CodeText
 from app.widgets.value_list import ValueList
 from core.readouts.code import CodeReadout, CodeSection
@@ -26,6 +26,7 @@ BLANK = "the code of the seam that is looked at appears here"
 FAULTY_SIGN = "✕ "
 _MOST_FOR_VALUES = 0.5
 _ARROW_PX = 30
+_KEPT = 8
 _NO_LIMIT_PX = 16_777_215
 
 
@@ -47,7 +48,8 @@ class CodeView(QWidget):
         self._section: CodeSection | None = None
         self._seam: str | None = None
         self._faulty: tuple[str, ...] = ()
-        self._kept: tuple[tuple[object, ...], tuple[tuple[ShownLine, ...], ...]] | None = None
+        self._offered: tuple[tuple[str, ...], tuple[str, ...], str | None] | None = None
+        self._kept: dict[tuple[object, ...], tuple[tuple[ShownLine, ...], ...]] = {}
         self.setAccessibleName("Code")
         self._make_parts()
         self._lay_out()
@@ -64,7 +66,10 @@ class CodeView(QWidget):
         self._readout = readout
         if readout.faulty_seams != self._faulty or self._seam is None:
             self._faulty, self._seam = readout.faulty_seams, readout.first
-        self._fill_choices()
+        offered = (readout.seams, readout.faulty_seams, self._seam)
+        if offered != self._offered:
+            self._offered = offered
+            self._fill_choices()
         self._show_section()
 
     @Slot(object)
@@ -205,36 +210,48 @@ class CodeView(QWidget):
             return
         most_px = round((self.height() - self._head_px()) * _MOST_FOR_VALUES)
         self._values.setFixedHeight(self._values.height_for(self.width(), most_px))
-        is_folded = not self._docs.isChecked()
         is_wide = self.width() >= SIDE_BY_SIDE_PX and section.faulty is not None
         self._below.setVisible(not is_wide)
         self._faulty_text.setVisible(is_wide)
         self._correct_text.setVisible(is_wide)
         panes = (self._faulty_text, self._correct_text) if is_wide else (self._below,)
-        columns = self._laid_out(section, panes, is_folded=is_folded, has_bar=False)
-        if not all(pane.fits(lines) for pane, lines in zip(panes, columns, strict=True)):
-            columns = self._laid_out(section, panes, is_folded=is_folded, has_bar=True)
+        columns = self._first_that_fits(section, panes)
         for pane, lines in zip(panes, columns, strict=True):
             pane.show_lines(lines)
 
+    def _first_that_fits(
+        self, section: CodeSection, panes: Sequence[CodeText]
+    ) -> tuple[tuple[ShownLine, ...], ...]:
+        """With as little folded as the room allows; where nothing helps, beside a scroll bar."""
+        folds: tuple[Folds, ...] = ("docs", "unchanged", "name")
+        if self._docs.isChecked():
+            folds = ("nothing",)
+        for fold in folds:
+            columns = self._laid_out(section, panes, folds=fold, has_bar=False)
+            if all(pane.fits(lines) for pane, lines in zip(panes, columns, strict=True)):
+                return columns
+        return self._laid_out(section, panes, folds=folds[0], has_bar=True)
+
     def _laid_out(
-        self, section: CodeSection, panes: Sequence[CodeText], *, is_folded: bool, has_bar: bool
+        self, section: CodeSection, panes: Sequence[CodeText], *, folds: Folds, has_bar: bool
     ) -> tuple[tuple[ShownLine, ...], ...]:
         """The lines of each pane."""
         n_columns = min(pane.n_columns(has_bar=has_bar) for pane in panes)
         functions = (section.correct, section.faulty)
-        key = (*functions, section.rows, len(panes), n_columns, is_folded)
-        if self._kept is None or self._kept[0] != key:  # most steps ask the same functions
-            self._kept = (key, _lines(section, len(panes), n_columns, is_folded=is_folded))
-        return self._kept[1]
+        key = (*functions, section.rows, len(panes), n_columns, folds)
+        if key not in self._kept:  # most steps ask the same functions
+            if len(self._kept) >= _KEPT:
+                self._kept.clear()
+            self._kept[key] = _lines(section, len(panes), n_columns, folds=folds)
+        return self._kept[key]
 
     def _head_px(self) -> int:
         return self._head.sizeHint().height()
 
 
 def _lines(
-    section: CodeSection, n_panes: int, n_columns: int, *, is_folded: bool
+    section: CodeSection, n_panes: int, n_columns: int, *, folds: Folds
 ) -> tuple[tuple[ShownLine, ...], ...]:
     if n_panes > 1:
-        return beside_each_other(section, n_columns, is_folded=is_folded)
-    return (below_each_other(section, n_columns, is_folded=is_folded),)
+        return beside_each_other(section, n_columns, folds=folds)
+    return (below_each_other(section, n_columns, folds=folds),)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import Theme
 from app.widgets import marks
+from app.widgets.letters import whole_words
 from core.readouts.first_difference import FirstDifferenceReadout
 from core.selection import Selection
 
@@ -24,8 +25,12 @@ DIAGNOSIS = "Diagnosis"
 BLANK = "what goes wrong first appears here, with the mechanism behind it"
 _KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 _GO = "go there"
+_AND = "; and "
 _LEAST_PX = 24
 """Words are left out where less room than this is left for them."""
+
+_Part = tuple[str, bool, bool]
+"""Words, whether they are bold, whether they are dim."""
 
 
 class DiagnosisStrip(QWidget):
@@ -52,6 +57,13 @@ class DiagnosisStrip(QWidget):
         return BLANK if self._readout is None else self._readout.sentence
 
     @property
+    def shown_words(self) -> str:
+        """What is drawn where it has room: `sentence`, or less of it."""
+        if self._readout is None:
+            return BLANK
+        return " ".join(words for words, _, _ in self._fitting(self._readout)[0])
+
+    @property
     def says_wrong(self) -> bool:
         """Whether it says what goes wrong: nothing is to be laid over that."""
         return self._readout is not None and self._readout.state == "wrong"
@@ -63,11 +75,8 @@ class DiagnosisStrip(QWidget):
         if readout is None:
             return theme.margin_px + 4 + QFontMetrics(theme.sans()).horizontalAdvance(BLANK)
         signs = QFontMetrics(theme.sans(is_bold=True)).horizontalAdvance("✕") + 8
-        widths = [
-            QFontMetrics(theme.sans(is_bold=is_bold)).horizontalAdvance(words) + 6
-            for words, is_bold, _ in _parts(readout)
-        ]
-        words_px = theme.margin_px + 4 + signs + sum(widths)
+        parts, px = self._fitting(readout)
+        words_px = theme.margin_px + 4 + signs + self._wide(parts, px)
         if _has_link(readout):
             words_px += 10 + QFontMetrics(theme.sans()).horizontalAdvance(_GO) + 4
         return min(words_px, self.width())
@@ -141,18 +150,39 @@ class DiagnosisStrip(QWidget):
         link_px = painter.fontMetrics().horizontalAdvance(_GO) + 4.0
         has_link = _has_link(readout)
         end = right - (link_px + 12 if has_link else 0)
-        for words, is_bold, is_dim in _parts(readout):
-            painter.setFont(theme.sans(is_bold=is_bold))
+        parts, px = self._fitting(readout)
+        for words, is_bold, is_dim in parts:
+            painter.setFont(theme.sans(px=px, is_bold=is_bold))
             width = min(painter.fontMetrics().horizontalAdvance(words) + 6.0, end - left)
             if width < _LEAST_PX:
                 break
             colour = theme.dim if is_dim else theme.text
             place = QRectF(left, 0, width, height)
-            marks.label(painter, place, words, colour, Qt.AlignmentFlag.AlignLeft)
+            shown = whole_words(words, painter.font(), int(width))
+            marks.label(painter, place, shown, colour, Qt.AlignmentFlag.AlignLeft)
             left += width
         if has_link:
             painter.setFont(theme.sans())
             self._draw_link(painter, QRectF(left + 10, 0, link_px, height))
+
+    def _fitting(self, readout: FirstDifferenceReadout) -> tuple[tuple[_Part, ...], int]:
+        """What is said and how large: in full, else without the explanations, else smaller."""
+        theme, parts = self.theme, _parts(readout)
+        used = QFontMetrics(theme.sans(is_bold=True)).horizontalAdvance("✕") + 8
+        if _has_link(readout):
+            used += QFontMetrics(theme.sans()).horizontalAdvance(_GO) + 16
+        room = self.width() - 2 * theme.margin_px - 4 - used
+        brief = tuple((_brief(words) if bold else words, bold, dim) for words, bold, dim in parts)
+        for tried, px in ((parts, theme.sans_px), (brief, theme.sans_px)):
+            if self._wide(tried, px) <= room:
+                return tried, px
+        return brief, theme.small_px
+
+    def _wide(self, parts: tuple[_Part, ...], px: int) -> int:
+        return sum(
+            QFontMetrics(self.theme.sans(px=px, is_bold=is_bold)).horizontalAdvance(words) + 6
+            for words, is_bold, _ in parts
+        )
 
     def _draw_link(self, painter: QPainter, place: QRectF) -> None:
         marks.label(painter, place, _GO, self.theme.new, Qt.AlignmentFlag.AlignLeft)
@@ -214,7 +244,12 @@ def _shown(readout: FirstDifferenceReadout | None) -> tuple[object, ...] | None:
     return (readout.state, is_there, readout.target is not None, *told)
 
 
-def _parts(readout: FirstDifferenceReadout) -> tuple[tuple[str, bool, bool], ...]:
+def _brief(mechanism: str) -> str:
+    """The mechanisms by their names, without what stands after each to explain it."""
+    return _AND.join(part.partition(": ")[0] for part in mechanism.split(_AND))
+
+
+def _parts(readout: FirstDifferenceReadout) -> tuple[_Part, ...]:
     """What is said, in parts: the words, whether they are bold, whether they are dim."""
     if readout.mechanism is not None:
         return (

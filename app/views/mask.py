@@ -1,6 +1,6 @@
 """Which rows each query saw, beside those that it should see, on the ruler of the cache."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,10 +14,12 @@ from app.widgets.canvas import Hit
 from app.widgets.code_image import Codes
 from app.widgets.data_table import TableData
 from app.widgets.mask_cells import Kind
+from app.widgets.mask_tips import mask_tip, sight_words
 from app.widgets.slot_canvas import SlotCanvas
 from app.widgets.slot_panel import SlotPanel
 from app.widgets.slot_ruler import SlotRuler
 from app.widgets.token_words import query_name
+from core.arrays import ABSENT
 from core.readouts.mask import MaskReadout
 from core.selection import Selection
 
@@ -27,7 +29,6 @@ BLANK = "the rows that each query may see appear here"
 _LEAST_ROW_PX, _MOST_ROW_PX = 3, 22
 _NAMES_FROM_PX = 11
 _MOST_CELLS = 700
-_NO_PLACE = -1
 _RIGHT = "right, or expected: rows that it should see"
 
 
@@ -44,16 +45,14 @@ class _MaskCanvas(SlotCanvas):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Mask", _LEAST_PX, _GOOD_PX)
-        self._places: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._places: list[NDArray[np.int64]] = []
         self._is_odd: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._rows: tuple[tuple[object, ...], QPixmap] | None = None
 
     def show_readout(self, readout: MaskReadout | None) -> None:
-        """Keep it, with the place in the view of each slot."""
+        """Keep it, with the places in the view of each slot: of one read twice there are two."""
         if readout is not None:
-            self._places = np.full(readout.n_slots, _NO_PLACE, dtype=np.int64)
-            self._places[readout.slots] = np.arange(len(readout.slots))
-            self._is_odd = readout.is_odd
+            self._places, self._is_odd = readout.places, readout.is_odd
         super().show_readout(readout)
 
     # Drawing
@@ -144,29 +143,40 @@ class _MaskCanvas(SlotCanvas):
 
     def _used(self, readout: MaskReadout, ruler: SlotRuler) -> Codes:
         """[T, columns shown] what the mask did with each row, and whether that was right."""
-        places, is_read = self._places_shown(ruler)
-        kinds = np.full((len(readout.queries), len(places)), Kind.NOT_READ, dtype=np.uint8)
-        places = places[is_read]
-        used, expected = readout.used[:, places], readout.expected[:, places]
         is_judged = readout.is_judged[:, None]
-        found = np.where(used, Kind.SEEN, Kind.MASKED).astype(np.uint8)
-        found[used & self._is_odd[places]] = Kind.ODD
-        found[is_judged & expected & ~used] = Kind.BLIND
-        found[is_judged & used & ~expected] = Kind.LEAK
-        kinds[:, is_read] = found
-        return kinds
+
+        def kinds(places: NDArray[np.int64]) -> Codes:
+            used, expected = readout.used[:, places], readout.expected[:, places]
+            found = np.where(used, Kind.SEEN, Kind.MASKED).astype(np.uint8)
+            found[used & self._is_odd[places]] = Kind.ODD
+            found[is_judged & expected & ~used] = Kind.BLIND
+            found[is_judged & used & ~expected] = Kind.LEAK
+            return found
+
+        return self._shown(readout, ruler, kinds)
 
     def _expected(self, readout: MaskReadout, ruler: SlotRuler) -> Codes:
         """[T, columns shown] what each row should be."""
-        places, is_read = self._places_shown(ruler)
-        kinds = np.full((len(readout.queries), len(places)), Kind.NOT_READ, dtype=np.uint8)
-        expected = readout.expected[:, places[is_read]]
-        kinds[:, is_read] = np.where(expected, Kind.EXPECTED, Kind.UNEXPECTED)
-        return kinds
 
-    def _places_shown(self, ruler: SlotRuler) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        places = self._places[self.slots[ruler.first : ruler.first + ruler.n_shown]]
-        return places, places != _NO_PLACE
+        def kinds(places: NDArray[np.int64]) -> Codes:
+            return np.where(readout.expected[:, places], Kind.EXPECTED, Kind.UNEXPECTED)
+
+        return self._shown(readout, ruler, kinds)
+
+    def _shown(
+        self,
+        readout: MaskReadout,
+        ruler: SlotRuler,
+        kinds_of: Callable[[NDArray[np.int64]], Codes],
+    ) -> Codes:
+        """[T, columns shown] kinds; of several rows in one slot the highest."""
+        slots = self.slots[ruler.first : ruler.first + ruler.n_shown]
+        kinds = np.full((len(readout.queries), len(slots)), Kind.NOT_READ, dtype=np.uint8)
+        for of_slot in self._places:
+            places = of_slot[slots]
+            is_read = places != ABSENT
+            kinds[:, is_read] = np.maximum(kinds[:, is_read], kinds_of(places[is_read]))
+        return kinds
 
     def _draw_choice(self, painter: QPainter, ruler: SlotRuler, readout: MaskReadout) -> None:
         height = self._row_height(readout) * self._n_lines(readout)
@@ -202,18 +212,18 @@ class _MaskCanvas(SlotCanvas):
         if column is None:
             return None
         slot = int(self.slots[column])
-        place = int(self._places[slot])
-        if place == _NO_PLACE:
+        places = np.flatnonzero(readout.slots == slot)
+        if not len(places):
             selection = replace(readout.selection, slot=slot, token_index=None, position_id=None)
             return Hit(f"slot {slot}\nnot read", selection)
-        found = readout.columns[place]
+        found = readout.columns[places[0]]
         selection = replace(
             readout.selection,
             slot=slot,
             token_index=found.token_index,
             position_id=found.position_id,
         )
-        return Hit("\n".join(_tip(readout, query, place)), selection)
+        return Hit("\n".join(mask_tip(readout, query, places)), selection)
 
     def slot_of_token(self, token_index: int) -> int | None:
         if self.readout is None:
@@ -237,7 +247,7 @@ class _MaskCanvas(SlotCanvas):
         columns = tuple(f"slot {column.slot}" for column in readout.columns)
         rows = tuple(f"query {query_name(q.token_index, q.text)}" for q in readout.queries)
         title = f"Mask of step {readout.step}, layer {readout.layer}"
-        return TableData(title, columns, rows, lambda row, place: _verdict(readout, row, place))
+        return TableData(title, columns, rows, lambda row, place: sight_words(readout, row, place))
 
     def _n_lines(self, readout: MaskReadout) -> int:
         return max(2, len(readout.queries))
@@ -263,30 +273,3 @@ def _query_hit(readout: MaskReadout, query: int) -> Hit:
     return Hit(
         "\n".join(lines), replace(readout.selection, token_index=asked.token_index, slot=None)
     )
-
-
-def _verdict(readout: MaskReadout, query: int, place: int) -> str:
-    used = "seen" if readout.used[query, place] else "masked"
-    if readout.is_judged[query] and readout.used[query, place] != readout.expected[query, place]:
-        return f"{used}, should {'' if readout.expected[query, place] else 'not '}be seen"
-    return used
-
-
-def _tip(readout: MaskReadout, query: int, place: int) -> Iterator[str]:
-    asked, column = readout.queries[query], readout.columns[place]
-    if column.token_index is None:
-        row = "a row never written" if column.is_unwritten else "a row of no token"
-    else:
-        row = f"token {column.token_index} ‘{column.text}’"
-    yield f"query: token {asked.token_index} ‘{asked.text}’"
-    yield f"slot {column.slot}: {row}"
-    if column.claimed_token_index not in (None, column.token_index):
-        claim = f"token {column.claimed_token_index}, position id {column.position_id}"
-        yield f"the ledger claims {claim}"
-    elif column.position_id is not None:
-        yield f"position id {column.position_id}"
-    yield "seen" if readout.used[query, place] else "masked"
-    if not readout.is_judged[query]:
-        yield "verdict pending" if readout.is_pending else "not judged"
-    elif readout.used[query, place] != readout.expected[query, place]:
-        yield "should be seen" if readout.expected[query, place] else "should not be seen"

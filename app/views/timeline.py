@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -28,6 +28,8 @@ _NUMBERS_FROM_HEIGHT, _PHASES_FROM_HEIGHT = 70, 92
 _LIMIT_NAMES_FROM_PX = 28
 _NARROW_PX = 3
 _GLYPH_PX = 14
+_LOWEST_PX = 5
+"""A number of the scale stands at least so far above its lower end."""
 _BLANK_SHARE = 0.2
 """Of the height of a line, above its digits."""
 
@@ -122,12 +124,12 @@ class _TimelineCanvas(StepCanvas):
         theme = self.theme
         for name, style in (("band", Qt.PenStyle.DashLine), ("wrong_above", Qt.PenStyle.SolidLine)):
             painter.setPen(QPen(theme.dead, 1, style))
-            for value, group in groupby(readout.points, key=lambda p: getattr(p, name)):
-                if value is None:
-                    continue
-                points, y = list(group), plot.y(value)
-                left, right = plot.ruler.left(points[0].step), plot.ruler.left(points[-1].step + 1)
-                painter.drawLine(QPointF(left, y), QPointF(right, y))
+            values = [getattr(point, name) for point in readout.points]
+            ends = [i for i in range(1, len(values)) if values[i] != values[i - 1]]
+            for first, end in pairwise((0, *ends, len(values))):
+                if values[first] is not None:
+                    y, left, right = plot.y(values[first]), *map(plot.ruler.left, (first, end))
+                    painter.drawLine(QPointF(left, y), QPointF(right, y))
 
     def _draw_limit_names(
         self, painter: QPainter, readout: TimelineReadout, plot: ErrorPlot
@@ -210,8 +212,8 @@ class _TimelineCanvas(StepCanvas):
             marks.gutter_name(painter, theme, plot.place.top(), line, gutter, "error")
             return
         painter.setFont(theme.mono(px=theme.small_px - 1))
-        for exponent, y in plot.ticks(line + 1):
-            top = min(y, plot.place.bottom() - 5) - line / 2
+        for exponent, y in plot.ticks(line + _LOWEST_PX):
+            top = min(y, plot.place.bottom() - _LOWEST_PX) - line / 2
             if top < -_BLANK_SHARE * line:
                 continue
             place = QRectF(theme.margin_px, top, gutter - theme.margin_px - 6, line)

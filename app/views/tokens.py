@@ -85,8 +85,10 @@ class _TokensCanvas(CellCanvas):
         return self.theme.px(_HEADER_PX)
 
     def _row_px(self) -> int:
+        """One of two heights: rows do not move with the lines of the sentence below them."""
         free = (self.height() - self._header_px() - 2) // 3
-        return max(1, min(self.theme.px(_MOST_ROW_PX), free))
+        least, most = (self.theme.px(px) for px in _ROW_PX)
+        return most if free >= most else max(1, min(least, free))
 
     def _heights(self) -> Heights:
         return Heights(self.height(), self._header_px(), self._row_px())

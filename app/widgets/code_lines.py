@@ -7,14 +7,17 @@ from typing import Literal
 
 from app.widgets.python_style import Span, styled_lines
 from core.readouts.code import CodeSection
-from core.readouts.code_diff import CodeRow, Side, UnifiedLine, unified
+from core.readouts.code_diff import CodeRow, Part, Side, UnifiedLine, unified
 
 Mark = Literal["none", "wrong", "right"]
+Folds = Literal["nothing", "docs", "unchanged", "name"]
+"""Nothing; docstrings but for their first lines; all but the name and what differs; that too."""
 SIGNS: dict[Side, str] = {"faulty": "−", "correct": "+"}
 MARKS: dict[Side, Mark] = {"faulty": "wrong", "correct": "right"}
 FOLD = " …"
+FOLDED_CODE = "    …"
 FOLDED_DOCS = '    """ … """'
-_HANG = 4
+_HANG, _SHORT_HANG = 4, 2
 _BREAK_AFTER = " ,(["
 
 
@@ -41,31 +44,37 @@ class ShownLine:
 
 
 def below_each_other(
-    section: CodeSection, n_columns: int, *, is_folded: bool
+    section: CodeSection, n_columns: int, *, folds: Folds
 ) -> tuple[ShownLine, ...]:
     """Both functions in one column, under the names of their files."""
-    titles = [_title(section, side) for side in ("faulty", "correct")]
+    is_short = folds in ("unchanged", "name") and section.faulty is not None
+    titles = [] if is_short else [_title(section, side) for side in ("faulty", "correct")]
     lines = [line for line in titles if line is not None]
     if section.faulty is None:
         lines = [replace(line, sign="") for line in lines]
     code = unified(section.rows)
-    for part, run in groupby(code, key=lambda line: line.part):
+    for (part, is_changed), run in groupby(code, key=lambda line: (line.part, line.is_changed)):
         together = [_unified_line(section, line) for line in run]
-        lines += _folded(together) if part == "doc" and is_folded else together
+        if is_short and not is_changed:
+            has_name = folds == "unchanged"
+            lines += _shortened(together, part, n_columns) if has_name or part == "body" else []
+        else:
+            lines += _folded(together) if part == "doc" and folds != "nothing" else together
     if section.faulty is None:
         lines = [replace(line, sign="") for line in lines]
-    return tuple(part for line in lines for part in broken(line, n_columns))
+    hang = _SHORT_HANG if is_short else _HANG
+    return tuple(part for line in lines for part in broken(line, n_columns, hang))
 
 
 def beside_each_other(
-    section: CodeSection, n_columns: int, *, is_folded: bool
+    section: CodeSection, n_columns: int, *, folds: Folds
 ) -> tuple[tuple[ShownLine, ...], tuple[ShownLine, ...]]:
     """The faulty and the correct function as two columns of as many lines."""
     sides: tuple[list[ShownLine], list[ShownLine]] = ([], [])
     rows = [(_title(section, "faulty"), _title(section, "correct"))]
     for part, run in groupby(section.rows, key=lambda row: row.part):
         together = list(run)
-        if part == "doc" and is_folded:
+        if part == "doc" and folds != "nothing":
             rows += _folded_pairs(section, together)
         else:
             rows += [_pair(section, row) for row in together]
@@ -77,13 +86,13 @@ def beside_each_other(
     return tuple(sides[0]), tuple(sides[1])
 
 
-def broken(line: ShownLine, n_columns: int) -> Iterator[ShownLine]:
+def broken(line: ShownLine, n_columns: int, hang: int = _HANG) -> Iterator[ShownLine]:
     """The line in parts that are no longer than asked; later parts stand further in."""
     text = line.text
-    indent = len(text) - len(text.lstrip()) + _HANG
+    indent = len(text) - len(text.lstrip()) + hang
     n_columns = max(n_columns, _HANG * 4)
     if indent > n_columns // 2:
-        indent = _HANG
+        indent = hang
     start, room = 0, n_columns
     while True:
         stop = _break_at(text, start, room)
@@ -157,6 +166,18 @@ def _folded(lines: Sequence[ShownLine]) -> list[ShownLine]:
     if len(signs) > 1:
         return [ShownLine((Span(FOLDED_DOCS, "faint"),))]
     return [replace(lines[0], spans=(*lines[0].spans, Span(FOLD, "faint")))]
+
+
+def _shortened(lines: Sequence[ShownLine], part: Part, n_columns: int) -> list[ShownLine]:
+    """Of lines that do not differ: the name of the function, and a sign where others stood."""
+    if part == "doc":
+        return []
+    if sum(1 for line in lines for _ in broken(line, n_columns)) == 1:
+        return list(lines)
+    if part == "body":
+        return [ShownLine((Span(FOLDED_CODE, "faint"),))]
+    n_letters = len(lines[0].text.partition("(")[0])
+    return [replace(lines[0], spans=(*_cut(lines[0].spans, 0, n_letters), Span("(…)", "faint")))]
 
 
 def _folded_pairs(

@@ -16,6 +16,8 @@ _NAMES_PX = 24
 _GAP_PX, _LINE_PX = 3, 1
 _LONGEST_SIDE = 1.6
 _NAME_HEIGHT_PX, _NAME_WIDTH_PX = 10, 22
+_LETTER_SHARE = 0.61
+"""Width of a letter, of its height."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,9 @@ class HeadAtlas:
     def draw_names(self, painter: QPainter, theme: Theme) -> None:
         """L0, L1 .. and H0, H1 .., where tiles are large enough."""
         width, height = self.tile_px
-        painter.setFont(theme.mono(px=theme.small_px - 1))
+        longest = 1 + len(str(self.n_layers - 1))
+        room_px = (_NAMES_PX - 2) / (_LETTER_SHARE * longest)
+        painter.setFont(theme.mono(px=min(theme.small_px - 1, int(room_px), HEADER_PX - 4)))
         for layer in range(self.n_layers if height >= theme.px(_NAME_HEIGHT_PX) else 0):
             tile = self.tile(layer, 0)
             box = QRectF(self.place.left() - 2, tile.top(), _NAMES_PX - 2, tile.height())

@@ -81,10 +81,11 @@ class KeptCanvas(Canvas):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The kept picture, and over it what changes more often."""
-        size = self.size() * self.devicePixelRatioF()
+        scale = self.devicePixelRatioF()
+        size = self.size() * scale
         if self._picture is None or self._picture.size() != size:
             self._picture = QPixmap(size)
-            self._picture.setDevicePixelRatio(self.devicePixelRatioF())
+            self._picture.setDevicePixelRatio(scale)
             self._draw_on(self._picture)
         painter = QPainter(self)
         painter.drawPixmap(0, 0, self._picture)

@@ -53,3 +53,15 @@ def _measures(font: QFont) -> tuple[QFontMetricsF, float]:
 def shortened(text: str, font: QFont, width_px: int) -> str:
     """As much of a text as fits into a width, with dots where some of it does not."""
     return QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, width_px)
+
+
+def whole_words(text: str, font: QFont, width_px: int) -> str:
+    """As many whole words as fit into a width, with dots where there are more.
+
+    A word is cut where it is the only one.
+    """
+    shown = shortened(text, font, width_px)
+    if shown == text or " " not in shown:
+        return shown
+    words = shown[:-1].rpartition(" ")[0].rstrip(" ·")
+    return f"{words} …" if words else "…"

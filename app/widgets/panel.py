@@ -73,8 +73,8 @@ class CanvasPanel(QWidget):
 
     def sizeHint(self) -> QSize:
         """Room for the canvas and a line."""
-        hint, line = self._canvas.sizeHint(), self._line_px
-        return QSize(hint.width(), hint.height() + line)
+        hint = self._canvas.sizeHint()
+        return QSize(hint.width(), hint.height() + self._sentence.line_px)
 
     def minimumSizeHint(self) -> QSize:
         """Room for the canvas."""
@@ -98,7 +98,8 @@ class CanvasPanel(QWidget):
     def _fit(self) -> None:
         """As many whole words as there are lines for; all of them in the tool tip."""
         free = self.height() - self._canvas.minimumHeight()
-        self._place(self._sentence.say(self._under, self.width(), max(free, self._line_px)))
+        most_px = max(free, self._sentence.line_px)
+        self._place(self._sentence.say(self._under, self.width(), most_px))
 
     def _place(self, sentence_px: int) -> None:
         """No layout does this: it would arrange the whole window anew with every sentence."""
@@ -106,7 +107,3 @@ class CanvasPanel(QWidget):
         self._canvas.setGeometry(0, 0, self.width(), canvas_px)
         if sentence_px:  # Qt (6.11) takes the margins of a label that is polished without a height
             self._sentence.setGeometry(0, canvas_px, self.width(), sentence_px)
-
-    @property
-    def _line_px(self) -> int:
-        return self._sentence.height_of("x", self.width())

@@ -16,7 +16,7 @@ def draw_crosshair(painter: QPainter, column: QRectF, theme: Theme) -> None:
     column.setWidth(max(_LEAST_PX, column.width()))
     shade = QColor(theme.new)
     shade.setAlpha(_ALPHA)
-    painter.fillRect(column, shade)
+    marks.shade(painter, column, shade)
     for x in (column.left() - 1, column.right()):
         painter.fillRect(QRectF(x, column.top(), 1, column.height()), theme.new)
 

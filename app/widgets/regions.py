@@ -9,7 +9,9 @@ Flags = NDArray[np.bool_]
 
 def runs(is_it: Flags) -> tuple[list[int], list[int], list[int]]:
     """Line, first place and end of each run of what is true in [lines, places]."""
-    steps = np.diff(np.pad(is_it, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    edged = np.zeros((len(is_it), is_it.shape[1] + 2), dtype=np.int8)
+    edged[:, 1:-1] = is_it
+    steps = edged[:, 1:] - edged[:, :-1]
     lines, firsts = np.nonzero(steps == 1)
     stops = np.nonzero(steps == -1)[1]
     return lines.tolist(), firsts.tolist(), stops.tolist()
@@ -32,12 +34,15 @@ def rectangles(is_it: Flags, place: QRectF) -> list[QRectF]:
         if left < right and upper < lower:
             found.append(QRectF(left, upper, right - left, lower - upper))
 
-    for row, first, stop in zip(*runs(is_it), strict=True):
+    is_other = (is_it[1:] != is_it[:-1]).any(axis=1)
+    tops = [0, *(np.flatnonzero(is_other) + 1).tolist(), len(is_it)]
+    for block, first, stop in zip(*runs(is_it[tops[:-1]]), strict=True):
+        row, end = tops[block], tops[block + 1]  # rows that are all alike
         top, bottom = spans.get((first, stop), (row, row))
         if bottom < row:
             put(first, stop, top, bottom)
             top = row
-        spans[first, stop] = (top, row + 1)
+        spans[first, stop] = (top, end)
     for (first, stop), (top, bottom) in spans.items():
         put(first, stop, top, bottom)
     return found

@@ -1,6 +1,7 @@
 """Sentences that are cut at a word where there is no room for all of them."""
 
 import math
+from functools import cached_property
 
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QEnterEvent, QPainter, QPaintEvent
@@ -10,6 +11,7 @@ from app.theme import Theme
 from app.widgets.letters import letters
 
 _KEPT = 256
+_ROOM_FOR_ONE = 1000
 
 
 class Sentence(QLabel):
@@ -23,12 +25,18 @@ class Sentence(QLabel):
         """Empty at first."""
         super().__init__()
         self._cuts: dict[tuple[str, int, int], tuple[str, int]] = {}
+        self._can_select = False
         self.setAutoFillBackground(True)  # what holds it is not painted with it
         self.setWordWrap(True)
         self.setFont(theme.sans(px=theme.small_px + 1))
         self.setContentsMargins(theme.margin_px, 2, theme.margin_px, 3)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    @cached_property
+    def line_px(self) -> int:
+        """Height of one line, margins included."""
+        return self.height_of("x", _ROOM_FOR_ONE)
 
     def say(self, full: str, width: int, most_px: int) -> int:
         """Show a text in a width, at most so high; gives the height that it takes."""
@@ -57,28 +65,29 @@ class Sentence(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The letters as they were laid out before, while none of them can be selected."""
-        if self.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse:
+        if self._can_select:
             super().paintEvent(event)
             return
         inside = self.contentsRect()
         lines = letters(self.text(), self.font(), inside.width())
-        free = max(0.0, inside.height() - lines.height)
-        is_above = bool(self.alignment() & Qt.AlignmentFlag.AlignTop)
-        painter = QPainter(self)
-        painter.setPen(self.palette().color(self.foregroundRole()))
-        at = QPointF(inside.left(), inside.top() + (0 if is_above else int(free / 2)))
-        painter.drawStaticText(at, lines.layout)
+        down = int(max(0.0, inside.height() - lines.height) / 2)
+        if down and self.alignment() & Qt.AlignmentFlag.AlignTop:
+            down = 0
+        painter = QPainter(self)  # in the ink of the label
+        painter.drawStaticText(QPointF(inside.left(), inside.top() + down), lines.layout)
         painter.end()
 
     def enterEvent(self, event: QEnterEvent) -> None:
         """From now on letters can be selected."""
         super().enterEvent(event)
+        self._can_select = True
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def leaveEvent(self, event: QEvent) -> None:
         """What is selected stays so."""
         super().leaveEvent(event)
         if not self.hasSelectedText():
+            self._can_select = False
             self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
 
     def _cut(self, full: str, width: int, most_px: int) -> str:

@@ -71,7 +71,7 @@ class StepCanvas(CellCanvas):
             self._tint(painter, place, alpha / 255 / _TINT_SHARE)
         shade.setAlpha(alpha)
         for x in (place.left() - 1, place.right()):
-            painter.fillRect(QRectF(x, 0, 1, place.height()), shade)
+            marks.shade(painter, QRectF(x, 0, 1, place.height()), shade)
 
     def _tint(self, painter: QPainter, place: QRectF, share: float) -> None:
         """Colour the ground alone: what is drawn on it stands out from it more, in its own hue."""
@@ -82,7 +82,7 @@ class StepCanvas(CellCanvas):
         painter.setCompositionMode(
             mode.CompositionMode_Darken if is_light else mode.CompositionMode_Lighten
         )
-        painter.fillRect(place, theme.mixed(theme.new, share))
+        marks.shade(painter, place, theme.mixed(theme.new, share))
         painter.restore()
 
     def _band(self, step: int) -> QRectF:

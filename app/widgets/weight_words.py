@@ -21,7 +21,12 @@ def weight_tip(
     if key.is_foreign and key.claimed_token_index is not None:
         yield f"the ledger claims token {key.claimed_token_index}"
     words = code_words(code, weight, is_read=key.is_read)
-    yield words if code in (code_image.MASKED, code_image.NEVER_WRITTEN) else f"weight {words}"
+    if code in (code_image.MASKED, code_image.NEVER_WRITTEN):
+        yield words
+    elif key.n_read > 1:
+        yield f"weights {words} together"
+    else:
+        yield f"weight {words}"
 
 
 def code_words(code: int, weight: float, *, is_read: bool) -> str:
@@ -36,7 +41,7 @@ def part_words(slots: NDArray[np.int64], n_slots: int) -> tuple[str, str]:
     n_shown = len(slots)
     if not 0 < n_shown < n_slots:
         return "", ""
-    in_order = bool((np.diff(slots) == 1).all())
+    in_order = bool((slots[1:] - slots[:-1] == 1).all())
     part = f"{slots[0]}–{slots[-1]}" if in_order else f"{n_shown}"
     noun = "slots " if in_order else ""
     return f"{noun}{part} of {n_slots:,}{'' if in_order else ' slots'}", f"{part} of {n_slots:,}"
@@ -46,6 +51,7 @@ def key_words(key: KeyLabel) -> str:
     """What a key was when it was read; if it was not, what its column stands for."""
     if not key.is_read:
         return f"token {key.claimed_token_index}" if key.slot is None else f"slot {key.slot}"
+    rows = f", {key.n_read} rows" if key.n_read > 1 else ""
     if key.token_index is not None:
-        return f"slot {key.slot}, token {key.token_index} ‘{key.text}’"
-    return f"slot {key.slot}, {'never written' if key.is_unwritten else 'a row of no token'}"
+        return f"slot {key.slot}, token {key.token_index} ‘{key.text}’{rows}"
+    return f"slot {key.slot}, {'never written' if key.is_unwritten else 'a row of no token'}{rows}"

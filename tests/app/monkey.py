@@ -15,11 +15,9 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDialog,
-    QDoubleSpinBox,
     QLineEdit,
     QPlainTextEdit,
     QSlider,
-    QSpinBox,
     QTabBar,
     QTreeWidget,
     QWidget,
@@ -27,6 +25,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.docks.dock import Dock
+from app.number_field import NumberField
 from app.widgets.canvas import Canvas
 from core.faults.catalog import COMBINATIONS, FAULTS
 from tests.app.desk import Desk
@@ -168,7 +167,7 @@ class Monkey:
     def _set_something(self) -> str:
         fields = [
             field
-            for kind in (QComboBox, QSpinBox, QDoubleSpinBox, QCheckBox, QPlainTextEdit)
+            for kind in (QComboBox, NumberField, QCheckBox, QPlainTextEdit)
             for field in self._window.setup.findChildren(kind)
         ]
         field = self._chance.choice(fields)
@@ -181,10 +180,9 @@ class Monkey:
             field.setEditText(self._chance.choice(MODELS))
         elif isinstance(field, QComboBox):
             field.setCurrentIndex(self._chance.randrange(field.count()))
-        elif isinstance(field, QDoubleSpinBox):
-            field.setValue(self._chance.choice((0.0, 0.8, 5.0)))
         else:
-            field.setValue(self._chance.choice((0, 1, 2, 5, 8, 12, 40, 9999)))
+            texts = ("0", "1", "2", "5", "8", "12", "40", "9999", "0.8", "-1", "", "many")
+            field.lineEdit().setText(self._chance.choice(texts))
         return name
 
     def _take_a_command(self) -> str:

@@ -132,3 +132,13 @@ def test_a_command_that_is_off_says_why(action, facts, reason):
 )
 def test_a_command_that_is_possible_is_on(action, facts):
     assert BY_ID[action].blocked(situation(**facts)) is None
+
+
+@pytest.mark.parametrize("action", ["play", "step", "jump-on"])
+def test_a_command_that_may_need_the_engine_says_that_it_is_starting(action):
+    recorded = situation(is_ready=False)
+    spec = BY_ID[action]
+    assert spec.note is not None
+    assert spec.blocked(recorded) is None
+    assert "engine starting" in (spec.note(recorded) or "").lower()
+    assert spec.note(situation(is_ready=True)) is None

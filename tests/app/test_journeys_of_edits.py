@@ -10,12 +10,12 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListWidget,
     QPlainTextEdit,
-    QSpinBox,
     QTreeWidget,
 )
 
 from app.draft import Draft
 from app.faults_panel import FROM_HERE
+from app.number_field import NumberField
 from app.theme import DARK
 from app.widgets.canvas import Canvas
 from core.faults.scenarios import FILLING, ROOMY, UNEVEN_PROBE
@@ -55,7 +55,7 @@ def test_a_way_on_from_a_full_cache_is_taken_and_the_run_goes_on(shared_desk, of
     spec = desk.control.cursor.view().spec
     assert (spec.policy, spec.capacity) == facts
     assert desk.field(QComboBox, "Policy").currentData() == facts[0]
-    assert desk.field(QSpinBox, "Capacity").value() == facts[1]
+    assert desk.field(NumberField, "Capacity").number == facts[1]
     assert desk.control.cursor.n_records == n_before
     assert "refused" not in desk.line
     assert desk.window.actions_by_id.actions["play"].isEnabled()
@@ -172,7 +172,7 @@ def test_a_silent_fault_says_why_and_its_button_loads_what_shows_it(shared_desk,
     assert desk.window.faults.ids == (fault_id,)
     desk.act("undo")
     assert desk.field(QPlainTextEdit, "Prompt").toPlainText() == own
-    assert desk.field(QSpinBox, "Capacity").value() == 64
+    assert desk.field(NumberField, "Capacity").number == 64
 
 
 def test_the_reason_of_a_fault_that_needs_a_full_cache_has_the_runs_numbers(shared_desk):
@@ -193,13 +193,13 @@ def choose_policy(box: QComboBox, name: str) -> None:
 PROBED = Draft.of_scenario(UNEVEN_PROBE)
 SINKS = replace(Draft.of_scenario(ROOMY), policy="sinks", sinks=1)
 WRONG = {
-    "capacity": (ENDLESS, QSpinBox, "Capacity", lambda f: f.setValue(9999), "choose at most"),
+    "capacity": (ENDLESS, NumberField, "Capacity", lambda f: f.set_number(9999), "choose at most"),
     "prompt": (ENDLESS, QPlainTextEdit, "Prompt", lambda f: f.clear(), "the prompt is empty"),
     "model": (ENDLESS, QComboBox, "Model", lambda f: f.setEditText("/nowhere"), "neither a known"),
     "device": (ENDLESS, QComboBox, "Device", lambda f: choose(f, "cuda:9"), "cpu"),
     "dtype": (ENDLESS, QComboBox, "Number type", lambda f: choose(f, "float8"), "float8"),
     "policy": (PROBED, QComboBox, "Policy", lambda f: choose_policy(f, "window"), "probe"),
-    "sinks": (SINKS, QSpinBox, "Sinks", lambda f: f.setValue(64), "sinks"),
+    "sinks": (SINKS, NumberField, "Sinks", lambda f: f.set_number(64), "sinks"),
     "re-assign": (SINKS, QCheckBox, "Re-assign positions", lambda f: f.setChecked(True), "learned"),
 }
 
@@ -226,10 +226,10 @@ def test_a_wrong_setting_is_told_under_its_field_and_the_run_stays(shared_desk, 
 
 def test_a_wrong_setting_that_is_mended_takes_its_message_away(shared_desk):
     desk = shared_desk(ENDLESS, n_records=3)
-    capacity = desk.field(QSpinBox, "Capacity")
-    desk.edit(lambda: capacity.setValue(9999))
+    capacity = desk.field(NumberField, "Capacity")
+    desk.edit(lambda: capacity.set_number(9999))
     assert len(desk.errors) == 1
-    desk.edit(lambda: capacity.setValue(32))
+    desk.edit(lambda: capacity.set_number(32))
     assert desk.errors == []
     assert desk.control.cursor.view().spec.capacity == 32
 

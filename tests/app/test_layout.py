@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
@@ -9,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.docks.registry import DOCKS
 from app.draft import Draft
-from app.layout import SETUP_PX, TEACH, TITLE_PX, Plan, of_layout, plan
+from app.layout import LINE_PX, SETUP_PX, TEACH, TITLE_PX, Plan, of_layout, plan
 from app.main_window import MainWindow
 from app.preferences import Preferences
 from app.run_control import RunControl
@@ -17,10 +18,12 @@ from app.theme import LIGHT, apply_theme
 from app.views.code import CodeView
 from app.widgets.code_text import CodeText
 from core.readouts.code import code_readout
-from core.spec import Decode, Rollback
+from core.selection import Selection
+from core.spec import Decode, Prefill, Rollback
 from tests.app.fakes import FakeBackend, dock_spec
-from tests.core.readouts.runs import PLAIN, view_of, with_fault
+from tests.core.readouts.runs import PLAIN, PROMPT_IDS, view_of, with_fault
 
+REFUSED = replace(PLAIN, steps=0, requests=(Prefill(PROMPT_IDS), *(Decode(),) * 6))
 SIZES = [(1024, 640), (1280, 800), (1366, 768), (1920, 1080)]
 
 
@@ -226,6 +229,32 @@ def test_where_every_panel_has_a_place_code_is_not_scrolled(fault, open_window, 
     assert pane.firstVisibleBlock().blockNumber() == pane.verticalScrollBar().maximum() == 0
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_code_with_many_changed_lines_is_shortened_to_them_before_it_is_scrolled(
+    size, open_window, qtbot
+):
+    window = open_window(*size)
+    qtbot.waitUntil(lambda: is_at_rest(window))
+    dock = window.dock("code")
+    dock.raise_()
+    code = dock.findChild(CodeView)
+    readout = code_readout(view_of(with_fault(REFUSED, "cap-counter-first"), 6))
+    qtbot.waitUntil(lambda: not code.visibleRegion().isEmpty())
+    code.show_readout(readout)
+    (pane,) = (text for text in code.findChildren(CodeText) if text.isVisible())
+    assert not pane.verticalScrollBar().isVisible()
+    shown = "".join(pane.toPlainText().split())
+    changed = [row for row in readout.section(readout.first).rows if row.is_changed]
+    assert len(changed) > 2
+    for row in changed:
+        for place, source in (
+            (row.faulty, readout.section(readout.first).faulty),
+            (row.correct, readout.section(readout.first).correct),
+        ):
+            if place is not None:
+                assert "".join(source.text.splitlines()[place].split()) in shown
+
+
 @pytest.mark.parametrize("name", ["debug", "teach"])
 @pytest.mark.parametrize("percent", [80, 100, 150])
 @pytest.mark.parametrize("size", SIZES)
@@ -354,6 +383,42 @@ def test_what_a_person_arranged_is_there_at_the_next_start(open_window, qtbot):
     qtbot.waitUntil(lambda: again.dock("tokens").height() == usual + 40)
 
 
+def test_closed_panels_stay_so_at_the_next_start_and_the_others_follow_its_size(open_window, qtbot):
+    window = open_window(1440, 900)
+    window.dock("mask").close()
+    bring_to(window, [(1600, 1000)], qtbot)
+    there = places(window)
+    window.close()
+    again = open_window(1440, 900)
+    assert again.dock("mask").isHidden()
+    bring_to(again, [(1600, 1000)], qtbot)
+    assert places(again) == there
+
+
+@pytest.mark.parametrize("chosen", ["attention", "mask"])
+def test_the_panel_that_shows_what_is_wrong_gives_way_to_one_chosen_since(
+    chosen, open_window, qtbot
+):
+    window = open_window(1024, 640)
+    qtbot.waitUntil(lambda: is_at_rest(window))
+    window.control.wrong_reached.emit("visible")
+    qtbot.waitUntil(lambda: not window.dock("mask").is_behind)
+    window.dock(chosen).raise_()
+    qtbot.waitUntil(lambda: not window.dock(chosen).is_behind)
+    heard: list[str] = []
+    window.control.cursor = SimpleNamespace(
+        selection=Selection(step=1), first_wrong=1, view=lambda: None, n_records=0
+    )
+    for size in ((1030, 645), (1440, 900), (1024, 640)):
+        window.layouts.arranged.connect(lambda: heard.append("arranged"))
+        bring_to(window, [size], qtbot)
+        QApplication.processEvents()
+    qtbot.waitUntil(lambda: not window.dock(chosen).is_behind)
+    assert heard
+    other = "mask" if chosen == "attention" else "attention"
+    assert window.dock(other).is_behind
+
+
 def test_an_error_in_the_form_gets_room_and_gives_it_back(open_window, qtbot):
     window = open_window(1280, 800)
     setup, form = window.panels[0], window.panels[0].widget()
@@ -424,3 +489,10 @@ def test_a_panel_on_a_tab_has_no_second_title(open_window, qtbot):
     qtbot.waitUntil(lambda: upper.title_bar.isHidden() and lower.title_bar.isHidden())
     window.addDockWidget(Qt.DockWidgetArea.TopDockWidgetArea, lower)
     qtbot.waitUntil(lambda: not upper.title_bar.isHidden() and not lower.title_bar.isHidden())
+
+
+def test_in_a_narrow_window_long_sentences_have_another_line_before_others_have_more():
+    low = [replace(p, height_px=None if p.height_px is None else 40) for p in EVERY]
+    narrow, wide = made("debug", (1024, 640), low), made("debug", (1150, 640), low)
+    more = {i: narrow.heights[i] - wide.heights[i] for i in ("tokens", "cache", "timeline")}
+    assert set(more.values()) == {LINE_PX}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QLineEdit, QMenu
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QLineEdit, QListWidget, QMenu
 
 from app.command_palette import CommandPalette
 from app.draft import Draft
@@ -78,6 +78,23 @@ def test_a_command_is_found_by_its_words_and_done_by_enter(desk, qtbot):
     qtbot.keyClicks(search, "step back")
     desk.do(lambda: qtbot.keyClick(search, Qt.Key.Key_Return))
     assert desk.step == 3
+
+
+def test_keys_stand_at_the_right_of_the_palette_and_lines_are_high_enough_to_be_clicked(desk):
+    listed = palette_of(desk).findChild(QListWidget)
+    target_px = desk.window.looks.theme.target_px
+    ends = {}
+    for name in ("Open trace", "Load fault"):
+        (item,) = listed.findItems(name, Qt.MatchFlag.MatchStartsWith)
+        listed.setCurrentItem(None)
+        listed.scrollToItem(item)
+        place = listed.visualItemRect(item)
+        assert place.height() >= target_px
+        image = listed.viewport().grab(place).toImage()
+        end = image.copy(image.width() - 40, 0, 40, image.height())
+        ends[name] = {end.pixel(x, y) for x in range(40) for y in range(end.height())}
+    assert len(ends["Load fault"]) == 1
+    assert len(ends["Open trace"]) > 2
 
 
 @pytest.mark.parametrize("words", ["dark", "theme dark", "DARK"])

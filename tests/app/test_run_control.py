@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -203,6 +204,29 @@ def test_playing_into_a_full_cache_stops_there_and_says_why(desk, qtbot):
         desk.control.play_or_pause()
     assert desk.place == (3, 4)
     assert desk.control.situation().end == "refused"
+
+
+def test_after_steps_beyond_the_planned_ones_an_edit_makes_as_many(desk):
+    desk.backend.room = 5
+    desk.do(lambda: desk.control.show_run("scenario", Draft("learned", "ab", steps=2)))
+    assert desk.place[1] == 3
+    desk.control.last()
+    for _ in range(3):
+        desk.do(desk.control.forward)
+    assert (desk.place[1], desk.control.situation().end) == (6, "refused")
+    desk.do(lambda: desk.control.set_faults(("pos-restart",)))
+    assert desk.place[1] == 6
+
+
+def test_a_run_that_is_over_is_told_with_its_own_capacity_while_a_wrong_one_is_asked_for(desk):
+    desk.backend.room = 1
+    desk.do(desk.control.restart)
+    desk.do(desk.control.forward)
+    assert desk.control.situation().end == "refused"
+    words = desk.control.situation().end_words
+    desk.do(lambda: desk.control.set_up(replace(DRAFT, model="missing", capacity=0)))
+    assert len(desk.misfits) == 1
+    assert desk.control.situation().end_words == words
 
 
 def test_restart_goes_back_to_one_step(desk):

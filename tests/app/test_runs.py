@@ -471,6 +471,24 @@ def test_a_step_that_should_have_been_carried_out_leads_to_the_diagnosis_alone(l
     assert (notice.offer, notice.second_offer) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("logits", "words"),
+    [
+        (np.array([9.0, 1.0]), "the model ended its text. Change the prompt to go on"),
+        (
+            np.array([np.nan, np.nan]),
+            "the logits of the last step are no numbers, and what comes out as the best token "
+            "ends a text: see the diagnosis",
+        ),
+    ],
+    ids=["numbers", "none"],
+)
+def test_logits_that_are_no_numbers_do_not_count_as_the_model_s_own_end(logits, words):
+    last = record(6, logits=logits, predicted=0, next_token=0)
+    notice = run_ended(RunEnd("end_of_text", last, None, 256), DRAFT, lambda _: None)
+    assert notice.text == f"Run ended: {words}"
+
+
 @pytest.mark.parametrize("act", ["set_up", "restart", "undo"])
 def test_whatever_begins_a_run_with_a_fault_that_does_not_show_says_why(desk, act):
     desk.do(lambda: desk.control.set_faults(("pos-restart",)))

@@ -1,9 +1,13 @@
 """The quiet line."""
 
 import pytest
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QLabel, QMainWindow
 
-from app.status_line import StatusLine
+from app.status_line import StatusLine, place
 from app.theme import DARK, LIGHT
+
+WORK = "Tokens computed"
 
 
 @pytest.fixture
@@ -35,3 +39,28 @@ def test_what_is_done_at_once_shows_no_progress(bar, qtbot):
     assert bar.is_progress_shown
     bar.show_busy(is_busy=False)
     assert not bar.is_progress_shown
+
+
+def test_words_that_have_no_place_yet_are_not_seen_at_all(bar):
+    work = next(each for each in bar.findChildren(QLabel) if each.accessibleName() == WORK)
+    blank = work.grab().toImage()
+    work.setFixedWidth(work.width())
+    bar.show_work("tokens computed: 10 with this cache, 34 without one")
+    assert work.grab().toImage() == blank
+    work.setFixedWidth(400)
+    assert work.grab().toImage() != QImage(blank.scaled(work.size()))
+
+
+def test_beside_the_menus_it_is_as_high_as_they_are(qtbot):
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window.menuBar().addMenu("File")
+    window.resize(900, 300)
+    window.show()
+    line = StatusLine(LIGHT)
+    line.show_work("tokens computed: 10")
+    place(line, window, is_low=True)
+    window.resize(901, 300)
+    menu = window.menuBar().actionGeometry(window.menuBar().actions()[0])
+    qtbot.waitUntil(lambda: line.height() == menu.height())
+    assert line.y() == menu.y()

@@ -7,6 +7,7 @@ from app.elided_label import ElidedLabel
 from app.step_line import Sign, StepLine
 from app.theme import LIGHT
 from app.transport import StepBar
+from app.widgets.letters import whole_words
 
 SENTENCE = "step 0 of 6 · prefill · feeds 7 tokens at positions 0–6 · predicts '·is'"
 LINE = StepLine(
@@ -46,3 +47,40 @@ def test_where_there_is_room_the_place_says_what_it_is_and_the_signs_what_they_a
     assert place is not None
     assert place.toolTip() == "visible: what is really seen"
     assert shown(bar, "verdict on") is not None
+
+
+LONG = f"{SENTENCE} · reads '·Mia' next"
+
+
+def test_where_the_verdicts_would_cut_the_sentence_letters_are_smaller_and_the_bar_as_high(qtbot):
+    theme = LIGHT.sized(percent=150)
+    bar = StepBar(theme)
+    qtbot.addWidget(bar)
+    bar.show()
+    bar.show_line(LINE)
+    sentence = bar.findChild(ElidedLabel)
+    found = {}
+    for width in (1024, 1400):
+        bar.resize(width, bar.sizeHint().height())
+        needed = sentence.fontMetrics().horizontalAdvance(SENTENCE)
+        assert sentence.width() >= needed
+        found[width] = sentence.font().pixelSize(), bar.sizeHint().height()
+    assert found[1024][0] < found[1400][0] == theme.sans_px
+    assert found[1024][1] == found[1400][1]
+
+
+def test_a_sentence_without_room_is_cut_between_two_words(qtbot):
+    label = ElidedLabel()
+    qtbot.addWidget(label)
+    label.show()
+    words = LONG.split()
+    pictures = set()
+    for width in range(200, 420, 9):
+        label.resize(width, 24)
+        label.set_full_text(LONG)
+        shown = whole_words(LONG, label.font(), width)
+        assert shown.split()[:-1] == words[: len(shown.split()) - 1]
+        assert shown.endswith(" …")
+        assert label.toolTip() == LONG
+        pictures.add(shown)
+    assert len(pictures) > 5

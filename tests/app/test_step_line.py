@@ -164,3 +164,17 @@ def test_the_parts_of_a_new_prompt_are_counted_anew():
     told = [step_line(view(first, again, rest, step=n, chunk=1), None).text for n in range(3)]
     parts = [text.split(" · ")[1] for text in told]
     assert parts == ["prefill, chunk 1", "new prompt, chunk 1", "prefill, chunk 2"]
+
+
+def test_logits_that_are_no_numbers_predict_nothing():
+    nothing = np.full(4, np.nan)
+    at = computed(0, (2,), [9], predicted=0, next_token=0, logits=nothing)
+    text = step_line(view(at), "end_of_text").text
+    assert text.endswith(" · its logits are no numbers, out comes 'The' · the text ends here")
+
+
+def test_drafts_that_are_rejected_are_told_before_what_follows_the_last_one_kept():
+    at = computed(0, (0, 1, 2), [4, 5, 6], phase="verify", n_rejected=2, predicted=3, next_token=3)
+    assert step_line(view(at), None).text.endswith(
+        "feeds 3 tokens at positions 4–6, rejects the last 2 · predicts '·Tom'"
+    )

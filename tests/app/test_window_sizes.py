@@ -3,11 +3,14 @@
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QScrollBar
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QScrollBar, QTabBar
 
 from app.advice import hint
 from app.docks.dock import ReadoutDock
 from app.theme import DARK, LIGHT
+from app.widgets.panel import CanvasPanel
+from app.widgets.sentence import Sentence
 from tests.app.desk import Desk
 
 SIZES = ((1024, 640), (1280, 800), (1366, 768), (1920, 1080))
@@ -140,3 +143,27 @@ def test_a_window_made_smaller_in_teach_gives_each_panel_the_height_it_needs(des
         assert not any(a.intersects(b) for i, a in enumerate(places) for b in places[i + 1 :])
     finally:
         desk.window.layouts.choose("debug")
+
+
+@each_size
+def test_no_sentence_is_cut(desk_at, size):
+    desk = desk_at(size)
+    cut: list[str] = []
+    for fault_id in (*FAULTS, "both-bugs", "pos-restart"):
+        desk.tick(fault_id)
+        for dock in desk.window.readout_docks:
+            if isinstance(dock.content, CanvasPanel):
+                bring_to_front(desk, dock)
+                said = [each.text() for each in dock.content.findChildren(Sentence)]
+                cut += [f"{fault_id}, {dock.id}: {text}" for text in said if text.endswith(" …")]
+        desk.tick(fault_id)
+    assert cut == []
+
+
+@each_size
+def test_tabs_of_the_usual_size_keep_their_letters(desk_at, size):
+    desk = desk_at(size)
+    direct = Qt.FindChildOption.FindDirectChildrenOnly
+    tabs = [each for each in desk.window.findChildren(QTabBar, options=direct) if each.count()]
+    usual_px = desk.window.looks.theme.small_px + 1
+    assert {each.font().pixelSize() for each in tabs} == {usual_px}

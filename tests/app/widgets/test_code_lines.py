@@ -60,7 +60,7 @@ def test_the_styled_lines_are_the_text_itself(fault: Fault) -> None:
 def test_below_each_other_the_changed_lines_have_signs_and_marks() -> None:
     shown = section("pos-restart")
     assert shown.faulty is not None
-    lines = below_each_other(shown, WIDE, is_folded=True)
+    lines = below_each_other(shown, WIDE, folds="docs")
     assert [(line.sign, line.mark, line.text) for line in lines[2:]] == [
         ("", "none", shown.faulty.text.splitlines()[0]),
         ("", "none", FOLDED_DOCS),
@@ -76,7 +76,7 @@ def test_unfolded_each_line_of_the_faulty_function_is_shown_and_each_changed_one
     fault: Fault,
 ) -> None:
     shown = section(fault.id)
-    texts = [line.text for line in below_each_other(shown, WIDE, is_folded=False)]
+    texts = [line.text for line in below_each_other(shown, WIDE, folds="nothing")]
     assert shown.faulty is not None
     assert [text for text in texts if text in shown.faulty.text.splitlines()] != []
     for line in shown.faulty.text.splitlines():
@@ -89,14 +89,14 @@ def test_unfolded_each_line_of_the_faulty_function_is_shown_and_each_changed_one
 def test_beside_each_other_both_columns_have_as_many_lines_whatever_the_width() -> None:
     for fault in ("cap-counter-first", "store-alias-in", "store-uneven"):
         for n_columns in (20, 45, 80):
-            left, right = beside_each_other(section(fault), n_columns, is_folded=True)
+            left, right = beside_each_other(section(fault), n_columns, folds="docs")
             assert len(left) == len(right)
             assert {line.mark for line in left} == {"none", "wrong"}
             assert {line.mark for line in right} == {"none", "right"}
 
 
 def test_a_single_function_has_neither_signs_nor_marks() -> None:
-    lines = below_each_other(section(None), WIDE, is_folded=True)
+    lines = below_each_other(section(None), WIDE, folds="docs")
     assert {(line.sign, line.mark) for line in lines} == {("", "none")}
     assert any(line.text.endswith("…") for line in lines)
 
@@ -121,4 +121,4 @@ def test_a_refused_step_still_shows_the_code() -> None:
     readout = code_readout(view_of(with_fault(FULL, "pos-restart"), 6))
     shown = readout.section(readout.first)
     assert shown.values == ()
-    assert len(below_each_other(shown, WIDE, is_folded=True)) == 6
+    assert len(below_each_other(shown, WIDE, folds="docs")) == 6
