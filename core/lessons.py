@@ -2,6 +2,10 @@
 
 A lesson is a folder `resources/lessons/<fault id>`: `lesson.md` (a TOML head between lines of
 `+++`, then one `## ` heading per part) and the code that it shows, `before.py` and `after.py`.
+
+Three kinds of code block are compared with what the code and the program really give
+(`tests/core/test_lessons.py`): `values` of the code, `record` for entries of a step, and `sees`,
+one in each "What you see": what queries see and are blind to, the shapes of a step, and why.
 """
 
 import re

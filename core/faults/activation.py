@@ -81,7 +81,10 @@ def _check_use(use: FaultUse, fault: Fault | LoadedFault, n_layers: int) -> None
         )
     wrong = [layer for layer in use.layers if not 0 <= layer < n_layers]
     if wrong or not use.layers:
-        raise FaultError(f"{use.id} names layer {wrong}; the model has 0 to {n_layers - 1}")
+        named = ", ".join(map(str, wrong)) or "none"
+        raise FaultError(
+            f"{use.id} names layer {named}; the model has 0 to {n_layers - 1}: choose among them"
+        )
 
 
 PER_RUN = ("allocate",)

@@ -1,5 +1,7 @@
 """The ordered list of all faults, and the named combinations."""
 
+import difflib
+
 from core.errors import FaultError
 from core.faults import (
     beam_keys_only,
@@ -25,7 +27,9 @@ from core.faults import (
     pos_captured_alias,
     pos_hole,
     pos_layer_counter,
+    pos_layer_prefill,
     pos_memo,
+    pos_pad_columns,
     pos_pad_mixed,
     pos_restart,
     pos_retained_rows,
@@ -39,12 +43,14 @@ from core.faults import (
     ring_shuffle,
     ring_start,
     rope_on_read,
+    rope_write_back,
     rope_writeback_lost,
     sinks_lost,
     spec_no_rollback,
     spec_reset,
     spec_short,
     store_alias_in,
+    store_alias_out,
     store_double_append,
     store_first_lost,
     store_grow_scramble,
@@ -64,10 +70,13 @@ FAULTS: tuple[Fault, ...] = (
     pos_memo.FAULT,
     pos_stale_prompt.FAULT,
     pos_layer_counter.FAULT,
+    pos_layer_prefill.FAULT,
     pos_captured_alias.FAULT,
     pos_retained_rows.FAULT,
     pos_pad_mixed.FAULT,
+    pos_pad_columns.FAULT,
     rope_on_read.FAULT,
+    rope_write_back.FAULT,
     rope_writeback_lost.FAULT,
     mask_top_left.FAULT,
     mask_own_block.FAULT,
@@ -90,6 +99,7 @@ FAULTS: tuple[Fault, ...] = (
     sinks_lost.FAULT,
     store_row_zero.FAULT,
     store_alias_in.FAULT,
+    store_alias_out.FAULT,
     store_write_lost.FAULT,
     store_first_lost.FAULT,
     store_layers_share.FAULT,
@@ -120,11 +130,13 @@ def find_faults(name: str) -> tuple[Fault, ...]:
     """The fault with this id, or the faults of the combination of this name.
 
     Raises:
-        FaultError: there is none; the message names all.
+        FaultError: there is none; the message names all, first those that are spelt alike.
     """
     by_id = {fault.id: fault for fault in FAULTS}
     members = COMBINATIONS.get(name, (name,))
     if any(member not in by_id for member in members):
-        known = ", ".join([*by_id, *COMBINATIONS])
-        raise FaultError(f"fault {name!r} is not known; there are {known}")
+        known = (*by_id, *COMBINATIONS)
+        near = difflib.get_close_matches(name, known, n=3)
+        what = f"did you mean {' or '.join(near)}? " if near else ""
+        raise FaultError(f"fault {name!r} is not known; {what}there are {', '.join(known)}")
     return tuple(by_id[member] for member in members)

@@ -30,6 +30,14 @@ CLASSES: tuple[Alike, ...] = (
         "before each later call as many rows are held as there are key heads",
     ),
     Alike(
+        ("pos-layer-counter", "pos-layer-prefill"),
+        "every call reads one token",
+    ),
+    Alike(
+        ("rope-on-read", "rope-write-back"),
+        "one call alone reads rows of earlier ones, that at position 0 left out",
+    ),
+    Alike(
         ("mask-own-block", "mask-own-chunk"),
         "no single token is read after others",
     ),

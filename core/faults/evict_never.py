@@ -1,4 +1,9 @@
-"""Nothing ever leaves."""
+"""Nothing ever leaves.
+
+The report's cache also tells the length min(m, W) for m rows held. No one seam does both here:
+reads take the slots that are counted and new rows the others, so that a row stays while it is
+counted, and the length told is another seam's. So the length is the first thing wrong.
+"""
 
 from core.engine.seams import Seams
 from core.engine.types import Ledger
@@ -15,7 +20,7 @@ def nothing_leaves(ledger: Ledger, n_short: int, sinks: int) -> Ledger:
 FAULT = Fault(
     id="evict-never",
     title="Rows are never dropped",
-    symptom="the length grows past the window; masked old rows keep the text right",
+    symptom="length and columns grow past the window; the mask hides them, so the text stays right",
     mechanism="eviction missing: the window is only a mask",
     tier="B",
     patch=Seams(evict=nothing_leaves),

@@ -1,4 +1,8 @@
-"""The newest old row leaves."""
+"""The newest old row leaves.
+
+Rows leave when a step is over, so the step that drops it has still read it: logits are wrong in the
+next one.
+"""
 
 import numpy as np
 

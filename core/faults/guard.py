@@ -18,6 +18,7 @@ from core.arrays import IntArray
 from core.engine.types import Ledger
 from core.errors import CoreError, FaultError
 from core.outcome import Outcome
+from core.readouts.words import plural
 
 _MOST = 1 << 24
 """Slots and position ids are below this: tables are made that reach up to the largest one."""
@@ -137,16 +138,16 @@ def _ids(answer: _Answer, n: int | None) -> IntArray:
         and bool(((answer >= 0) & (answer < _MOST)).all())
     )
     if not is_right:
-        length = "any number of" if n is None else f"{n}"
-        raise _Unusable(f"an array of {length} whole numbers from 0 to {_MOST - 1}")
-    numbers: IntArray = answer.astype(np.int64, copy=False)
-    return numbers
+        numbers = "any number of whole numbers" if n is None else plural(n, "whole number")
+        raise _Unusable(f"an array of {numbers}, each from 0 to {_MOST - 1}")
+    ids: IntArray = answer.astype(np.int64, copy=False)
+    return ids
 
 
 def _id_pair(answer: _Answer, given: _Given) -> tuple[IntArray, IntArray]:
     n = len(given[0])
     if not _is_a(answer, tuple) or len(answer) != 2:
-        raise _Unusable(f"a pair of arrays, each of {n} whole numbers")
+        raise _Unusable(f"a pair of arrays, each of {plural(n, 'whole number')}")
     queries, keys = answer
     return _ids(queries, n), _ids(keys, n)
 

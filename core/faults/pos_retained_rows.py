@@ -1,4 +1,8 @@
-"""The position is the number of rows kept."""
+"""The position is the number of rows kept.
+
+Rows leave when a step is over: W rows are held before the token at W, which is right, and before
+all later ones. A cache that makes room first is wrong one token earlier.
+"""
 
 from core.engine.seams import Seams
 from core.engine.types import Ledger

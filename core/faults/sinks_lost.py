@@ -1,4 +1,8 @@
-"""The sinks leave like any other row."""
+"""The sinks leave like any other row.
+
+Rows leave when a step is over, so the step that drops a sink has still read it: logits are wrong in
+the next one.
+"""
 
 import numpy as np
 

@@ -35,11 +35,15 @@ from tests.helpers.runs import Judged, judged
 NOT_WRITTEN_YET: tuple[str, ...] = ()
 """Faults that have no lesson yet. Each lesson that is written takes its name off this list."""
 IDS = [fault.id for fault in FAULTS if fault.id not in NOT_WRITTEN_YET]
+LATER_BOX = {"cap-counter-first": (8,), "cap-one-row-test": (4,)}
+"""A refusal and a probe show nothing to any query: the box is of a step that does."""
 EACH = pytest.mark.parametrize("fault_id", IDS)
 DOCKS = {"tokens", "cache", "mask", "attention", "code", "timeline"}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VALUE = re.compile(r"(before|after): (\w+) = (.+)")
 QUOTED = re.compile(r"step (\d+): ([\w.\[\]]+) = (.+)")
+SEES = re.compile(r"step (\d+)(?:, layer (\d+))?, token (\d+): sees (.+)")
+SHAPES = re.compile(r"step (\d+): q (\[.+\]), k (\[.+\]), weights (\[.+\])")
 
 
 @cache
@@ -222,6 +226,67 @@ def test_what_a_lesson_shows_first_is_the_promise_of_its_fault(fault_id: str) ->
     assert any(line.startswith(f"step {promise.step}:") for line in lines)
 
 
+def spans(tokens: list[int], n_none: int = 0) -> str:
+    """Tokens as a lesson lists them: three in a row or more as a span."""
+    words: list[str] = []
+    left = sorted(tokens)
+    while left:
+        n = next((n for n in range(1, len(left)) if left[n] != left[0] + n), len(left))
+        words += [f"{left[0]}–{left[n - 1]}"] if n > 2 else [str(token) for token in left[:n]]
+        left = left[n:]
+    if n_none:
+        words.append("1 row of no token" if n_none == 1 else f"{n_none} rows of no token")
+    return ", ".join(words) or "none"
+
+
+def seen_by(fault_id: str, step: int, layer: str | None, token: int) -> str:
+    """What a query sees and what it should, in the words of a lesson, from the record."""
+    line = facts(fault_id, step)
+    at = shown(fault_id).trace.records[step].token_index.index(token)
+    of_layer = line["layers"].get(layer, {}).get("visible", line["visible"])
+    found = list(of_layer[at]) if of_layer else []
+    if found and not line["expected_visible"]:
+        return f"{spans(found)}, should be refused"
+    n_none = found.count(None)
+    right = line["expected_visible"][at]
+    both = [each for each in right if each in found]
+    extra = [each for each in found if each is not None]
+    for each in both:
+        extra.remove(each)
+    blind = spans([each for each in right if each not in found])
+    said = f"{len(both)} of {len(right)} ({spans(both)}), blind to {blind}"
+    return f"{said}, too many: {spans(extra, n_none)}" if extra or n_none else said
+
+
+@EACH
+def test_the_box_of_a_lesson_says_what_queries_see_and_are_blind_to(fault_id: str) -> None:
+    lines = [SEES.fullmatch(line) for line in blocks(fault_id, "What you see", "sees")]
+    boxes = [match for match in lines if match]
+    assert boxes
+    for step, layer, token, said in (match.groups() for match in boxes):
+        assert said == seen_by(fault_id, int(step), layer, int(token))
+
+
+@EACH
+def test_the_box_of_a_lesson_has_the_shapes_of_a_step(fault_id: str) -> None:
+    lines = [SHAPES.fullmatch(line) for line in blocks(fault_id, "What you see", "sees")]
+    [(step, *shapes)] = [match.groups() for match in lines if match]
+    quoted = dict(zip(("q", "k", "weights"), map(json.loads, shapes), strict=True))
+    assert quoted == facts(fault_id, int(step))["shape"]
+
+
+@EACH
+def test_the_box_of_a_lesson_is_of_the_first_wrong_step_and_ends_in_words(fault_id: str) -> None:
+    """Where nothing is visible and nothing should be, or it shows a step later, of another one."""
+    *_, words = lines = blocks(fault_id, "What you see", "sees")
+    assert not SEES.fullmatch(words)
+    assert not SHAPES.fullmatch(words)
+    assert 20 < len(words) < 100
+    steps = {int(match[1]) for line in lines if (match := SEES.fullmatch(line))}
+    promise = find_faults(fault_id)[0].promise
+    assert steps & {promise.step, promise.first_wrong_logits, *LATER_BOX.get(fault_id, ())}
+
+
 @EACH
 def test_each_wrong_answer_is_quoted_and_refuted_by_a_link(fault_id: str) -> None:
     found = items(fault_id, "Answers that sound right and are not")
@@ -243,6 +308,12 @@ def test_rows_of_one_array_have_equal_weights_as_the_lesson_on_aliasing_says() -
     for layer in shown("store-alias-in").trace.records[3].layers[:1]:
         for head in layer.weights[:, 0]:
             assert head[7] == head[8] == head[9]
+
+
+def test_rows_scaled_in_place_have_weights_that_come_together_as_their_lesson_says() -> None:
+    for layer in shown("store-alias-out").trace.records[5].layers:
+        old = layer.weights[:, 0, :7]
+        assert np.ptp(old, axis=-1).max() < 0.0005
 
 
 def test_empty_rows_have_equal_weights_in_each_row_of_each_head() -> None:

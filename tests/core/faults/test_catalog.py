@@ -29,9 +29,11 @@ SHOWN = {
     "pos-memo": ("rrWWWW", "rrrrrr", "rrWWWW"),
     "pos-stale-prompt": ("rrWWWW", "rrrrrr", "rrWWWW"),
     "pos-layer-counter": ("rrrrrr", "rWWWWW", "rWWWWW"),
+    "pos-layer-prefill": ("rrrrrr", "WWWWWW", "rWWWWW"),
     "pos-captured-alias": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "pos-retained-rows": ("rrrWWW", "rrrrrr", "rrrWWW"),
     "rope-on-read": ("rrrrrr", "rWWWWW", "rWWWWW"),
+    "rope-write-back": ("rrrrrr", "rWWWWW", "rWWWWW"),
     "rope-writeback-lost": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "mask-top-left": ("rrrrrr", "rWWWWW", "rWWWWW"),
     "mask-own-block": ("rrrrrr", "rWWWWW", "rWWWWW"),
@@ -39,6 +41,7 @@ SHOWN = {
     "mask-pads-open": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "mask-nan-row": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "pos-pad-mixed": ("rWWWWW", "rrrrrr", "rWWWWW"),
+    "pos-pad-columns": ("WWWWWW", "rrrrrr", "WWWWWW"),
     "mask-own-chunk": ("rrrrrrrr", "rWWWWWWW", "rWWWWWWW"),
     "quant-zero-scale": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "beam-no-reorder": ("rrrrrrrrr", "rrrrrWWWW", "rrrr-WWWW"),
@@ -58,6 +61,7 @@ SHOWN = {
     "sinks-lost": ("rrWWWW", "rrrrrr", "rrrWWW"),
     "store-row-zero": ("rrrrrr", "rWWWWW", "rWWWWW"),
     "store-alias-in": ("rrrrrr", "rrWWWW", "rrWWWW"),
+    "store-alias-out": ("rrrrrr", "rWWWWW", "rWWWWW"),
     "store-write-lost": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "store-first-lost": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "store-layers-share": ("rrrrrr", "rWWWWW", "rWWWWW"),
@@ -74,7 +78,11 @@ SHOWN = {
     "gqa-tile": ("rrrrrr", "WWWWWW", "WWWWWW"),
     "gauge-lies": ("rrWWWW", "rrrrrr", "rrrrrr"),
 }
-RIGHT_LOGITS = {("store-stale-reset", "rope"), ("store-stale-reset", "alibi")}
+RIGHT_LOGITS = {
+    (fault_id, scheme)
+    for fault_id in ("store-stale-reset", "pos-pad-columns")
+    for scheme in ("rope", "alibi")
+}
 """A shift that all tokens share is not seen in the logits where only distances count."""
 SHOWING = {fault.id: fault.schemes for fault in FAULTS}
 CASES = [(fault_id, scheme) for fault_id in BY_ID for scheme in SHOWING[fault_id]]

@@ -215,6 +215,13 @@ ANSWERS = [
         id="long",
     ),
     pytest.param(
+        "position_ids",
+        "past_len, n_new, ledger",
+        "np.arange(max(2, n_new))",
+        "array of 1 whole number, each",
+        id="long for one",
+    ),
+    pytest.param(
         "position_ids", "past_len, n_new, ledger", "np.zeros(n_new)", "whole", id="floats"
     ),
     pytest.param(

@@ -166,6 +166,41 @@ def test_store_alias_in_shows_each_changed_row_as_a_new_version(scheme):
         assert record.layers[0].first_read.row.tolist() == list(range(7, 7 + step))
 
 
+def test_store_alias_out_shrinks_keys_by_the_same_factor_at_every_read_and_no_values(scheme):
+    records = _records("store-alias-out", scheme, dtype="float64")
+    for layer in range(4):
+        new = [r.layers[layer] for r in records]
+        for step in range(1, 6):
+            keys, values = rows_as_read(records, step, layer)
+            factor = keys.shape[-1] ** -0.5
+            assert np.allclose(keys[:, :7], new[0].new_keys * factor**step)
+            assert np.allclose(keys[:, 7], new[1].new_keys[:, 0] * factor ** (step - 1))
+            assert np.array_equal(keys[:, -1:], new[step].new_keys)
+            assert np.array_equal(values[:, :7], new[0].new_values)
+
+
+def test_store_alias_out_is_right_in_the_step_that_leaves_the_rows_changed(scheme):
+    records = _records("store-alias-out", scheme, dtype="float64")
+    layer = records[0].layers[0]
+    assert layer.row_token.tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert np.array_equal(rows_as_read(records, 0, 0)[0], layer.new_keys)
+    assert np.array_equal(layer.used_keys, layer.new_keys)
+
+
+def test_store_alias_out_leaves_rows_alone_that_have_to_be_gathered(scheme):
+    """A window that came round: what is read is a copy, and scaling that changes nothing."""
+    spec = spec_for(
+        scheme, capacity=8, steps=5, policy="window", force_ids=tuple(range(200, 212)),
+        faults=(FaultUse("store-alias-out"),),
+    )  # fmt: skip
+    records = run(spec).records
+    last = records[5].layers[0].plan.read_rows.tolist()
+    before = records[4].layers[0].plan.read_rows.tolist()
+    assert (before, last) == ([2, 3, 4, 5, 6, 7, 8, 0, 1], [3, 4, 5, 6, 7, 8, 0, 1, 2])
+    then, now = rows_as_read(records, 4, 0), rows_as_read(records, 5, 0)
+    assert np.array_equal(now[:, :, :-1], then[:, :, 1:])
+
+
 def test_store_uneven_counts_two_and_never_writes_the_last_value_row(scheme):
     records = _records("store-uneven", scheme)
     probe = records[2]

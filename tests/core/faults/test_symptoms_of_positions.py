@@ -8,6 +8,7 @@ import pytest
 from core.arrays import ABSENT
 from core.faults.catalog import FAULTS
 from core.spec import Decode, FaultUse, Prefill
+from core.trace import rows_as_read
 from tests.helpers.runs import SCHEMES, SEVEN_IDS, judged, run, spec_for, tiny
 from tests.helpers.scenarios import scenario_spec
 
@@ -150,7 +151,44 @@ def test_rope_on_read_turns_each_earlier_key_once_more_and_no_other():
     assert np.allclose(wrong_scores[:, :P], expected)
 
 
+def test_rope_write_back_leaves_slot_j_at_s_plus_one_times_j_after_step_s():
+    records = _records("rope-write-back", "rope")
+    right = _records("rope-write-back", "rope", faults=())[0].layers[0].new_keys
+    pairs = right[..., :4] + 1j * right[..., 4:]
+    for step in range(1, 6):
+        used = records[step].layers[0].used_keys
+        assert used is not None
+        used = used[:, :P]
+        angle = step * np.arange(P)[:, None] / 10_000.0 ** (np.arange(4) / 4)
+        turned = pairs * np.exp(1j * angle)  # once they stood at j: now at (step + 1) j
+        assert np.allclose(used, np.concatenate((turned.real, turned.imag), axis=-1))
+        if step < 5:
+            stored = rows_as_read(records, step + 1, 0)[0][:, :P]
+            assert np.array_equal(stored, used)
+
+
+def test_rope_write_back_leaves_slot_zero_and_the_newest_rows_right():
+    record = _records("rope-write-back", "rope")[4]
+    assert record.layers[0].row_token.tolist() == [0, *[ABSENT] * 8, 9, 10]
+
+
 def test_rope_writeback_lost_spoils_the_columns_of_its_own_call_in_layer_zero():
     wrong = _records("rope-writeback-lost", "rope")[1].layers[0].scores[:, 0]
     right = _records("rope-writeback-lost", "rope", faults=())[1].layers[0].scores[:, 0]
     assert np.isclose(wrong, right).all(axis=0).tolist() == [*[True] * P, False]
+
+
+def test_pos_layer_prefill_keeps_the_prompt_at_p_to_2p_above_layer_zero():
+    records = _records("pos-layer-prefill", "rope")
+    for layer, told in enumerate(records[0].layers):
+        first = P if layer else 0
+        assert told.plan.write_position_ids.tolist() == list(range(first, first + P))
+        assert told.plan.queries_at.tolist() == list(range(first, first + P))
+    for step in range(1, 6):
+        places = [told.plan.write_position_ids.tolist() for told in records[step].layers]
+        assert places == [[P + step - 1], *[[P + step]] * (len(places) - 1)]
+
+
+def test_pos_layer_prefill_is_right_in_the_logits_of_the_prompt_alone():
+    spec = scenario_spec(BY_ID["pos-layer-prefill"].shows_in, "rope", FaultUse("pos-layer-prefill"))
+    assert judged(spec).logits[:2] == ["right", "wrong"]

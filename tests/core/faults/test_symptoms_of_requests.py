@@ -88,6 +88,24 @@ def test_pos_pad_mixed_numbers_decoded_tokens_by_their_column(scheme):
 
 
 @EACH_SCHEME
+def test_pos_pad_columns_numbers_every_token_by_its_column_and_moves_no_other_number(scheme):
+    records = _records("pos-pad-columns", scheme)
+    assert records[0].position_ids == tuple(range(3, 3 + P))
+    assert [record.position_ids for record in records[1:]] == [(P + 3 + s,) for s in range(5)]
+    right = _records("pos-pad-columns", scheme, faults=())
+    for wrong, as_it_should in zip(records, right, strict=True):
+        assert wrong.past_len == as_it_should.past_len
+        assert wrong.slots.tolist() == as_it_should.slots.tolist()
+
+
+def test_pos_pad_columns_shifts_rotary_logits_by_nothing():
+    wrong = _records("pos-pad-columns", "rope")
+    right = _records("pos-pad-columns", "rope", faults=())
+    for a, b in zip(wrong, right, strict=True):
+        assert np.allclose(a.logits, b.logits, atol=1e-12)
+
+
+@EACH_SCHEME
 def test_mask_pads_open_gives_weight_to_padding_at_every_step(scheme):
     for record in _records("mask-pads-open", scheme):
         for layer in record.layers:
