@@ -156,7 +156,10 @@ def _choices(trace: ForeignTrace) -> str:
     if not len(other):
         return words
     call = int(other[0])
-    return f"{words}; first not after call {call}: {followed[call]} read, {chosen[call]} largest"
+    return (
+        f"{words}; another one first after call {call}: token id {followed[call]} was read, "
+        f"{chosen[call]} has the largest logit"
+    )
 
 
 def _not_finite(trace: ForeignTrace) -> Iterator[str]:

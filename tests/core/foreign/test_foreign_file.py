@@ -274,7 +274,7 @@ def test_a_cache_that_counts_otherwise_is_named_with_both_numbers():
 
 
 def test_the_tokens_read_next_are_held_against_the_largest_logits():
-    assert "in 0 of 1 calls; first not after call 0: 0 read, 2 largest" in told()
+    assert "in 0 of 1 calls; another one first after call 0: token id 0 was read, 2 has" in told()
 
 
 @pytest.mark.parametrize(
