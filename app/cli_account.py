@@ -71,7 +71,7 @@ def account(
     yield ""
     yield from _text(trace, tokenizer)
     yield ""
-    yield from _table(trace.records, verdicts, tokenizer)
+    yield from _table(trace.records, verdicts, tokenizer, trace.spec.n_sequences)
     yield ""
     yield _end(trace)
     yield from _judgement(trace, verdicts)
@@ -130,16 +130,21 @@ def _where(use: FaultUse) -> str:
 def _text(trace: Trace, tokenizer: Tokenizer) -> Iterator[str]:
     read = text_read(trace.records)
     n_prompt = min(len(trace.spec.prompt_ids), len(read))
+    is_one_of_many = trace.spec.n_sequences > 1 and trace.records
+    whose = f"; beam {trace.records[-1].request}" if is_one_of_many else ""
     for name, ids in (("prompt", read[:n_prompt]), ("then read", read[n_prompt:])):
         text = json.dumps(tokenizer.decode(ids), ensure_ascii=False)
-        yield f"{name:<11}{text} ({plural(len(ids), 'token')})"
+        yield f"{name:<11}{text} ({plural(len(ids), 'token')}{whose})"
 
 
 def _table(
-    records: Sequence[StepRecord], verdicts: Sequence[StepVerdict], tokenizer: Tokenizer
+    records: Sequence[StepRecord],
+    verdicts: Sequence[StepVerdict],
+    tokenizer: Tokenizer,
+    n_beams: int,
 ) -> Iterator[str]:
     steps = _shown_steps(verdicts)
-    rows = [_cells(records[step], verdicts[step], tokenizer) for step in steps]
+    rows = [_cells(records[step], verdicts[step], tokenizer, n_beams) for step in steps]
     widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
     yield _row(_HEADINGS, widths)
     for before, step, row in zip([-1, *steps], steps, rows, strict=False):
@@ -160,11 +165,19 @@ def _shown_steps(verdicts: Sequence[StepVerdict]) -> list[int]:
     return sorted(step for step in shown if 0 <= step < n)
 
 
-def _cells(record: StepRecord, verdict: StepVerdict, tokenizer: Tokenizer) -> tuple[str, ...]:
+def _asked(record: StepRecord, n_beams: int) -> str:
+    """What a step was asked, and of which of several beams; a reorder is of all."""
+    words = record.phase.replace("_", " ")
+    return words if n_beams == 1 or record.parents else f"{words}, beam {record.request}"
+
+
+def _cells(
+    record: StepRecord, verdict: StepVerdict, tokenizer: Tokenizer, n_beams: int
+) -> tuple[str, ...]:
     logits = verdict.logits
     return (
         str(record.step),
-        record.phase.replace("_", " "),
+        _asked(record, n_beams),
         _reads(record, tokenizer),
         ranges(p for p in record.position_ids if p is not None) or "–",
         f"{record.reported_length} of {record.ledger.capacity}",

@@ -70,8 +70,10 @@ def step_line(view: RunView, end: EndReason | None) -> StepLine:
 
 
 def _phase(view: RunView, step: int) -> str:
-    """What was asked; of a prompt that is read in parts, also which part."""
+    """What was asked; of which of several beams; of a prompt in parts, also which part."""
     words = view.records[step].phase.replace("_", " ")
+    if view.spec.n_sequences > 1 and not view.records[step].parents:
+        return f"{words} of beam {view.records[step].request}"
     if view.spec.chunk is None or words not in ("prefill", "new prompt"):
         return words
     records, number = view.records, 1
@@ -93,6 +95,8 @@ def _happening(record: StepRecord, token_text: Callable[[int], str]) -> list[str
         return ["takes the newest tokens back", *_next(record, token_text)]
     if record.phase == "probe":
         return ["the append was let in; its rows hold no token"]
+    if record.phase == "reorder":
+        return [f"beams go on from the texts of beams {', '.join(map(str, record.parents))}"]
     feeds = f"feeds {_tokens(record.token_ids, token_text)} {_positions(record.position_ids)}"
     rejects = f", rejects the last {record.n_rejected}" if record.n_rejected else ""
     return [feeds.strip() + rejects, *_next(record, token_text)]

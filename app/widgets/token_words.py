@@ -41,7 +41,7 @@ def tip_of(cell: TokenCell, *, is_right: bool) -> str:
 def _asked(cell: TokenCell) -> str:
     """Why the engine did not have the choice; empty: it had."""
     if cell.rank is not None:
-        return f"number {cell.rank + 1} of the best, for beam {cell.rank + 1}"
+        return f"number {cell.rank + 1} of the best, for beam {cell.rank}"
     return "forced" if cell.is_forced else ""
 
 

@@ -201,6 +201,8 @@ def _tokenless_state(view: RunView, layer: int, place: int, *, is_claimed: bool)
     step = view.selection.step
     ledger, live = view.records[step].ledger, view.records[step].live[layer]
     slot, row = live.slot[place], int(live.row[place])
+    if row == ABSENT:  # outside the buffer: what was to go there is lost
+        return SlotState.UNWRITTEN
     is_probe = not is_claimed and slot in ledger.slot
     version = view.history.rows_read.version(step, layer, row)
     is_unknown = version is None and not is_probe

@@ -133,7 +133,8 @@ class _Teller:
                 self._end(step, "overwritten")
                 self._stays.append(self._written(step, place))
             elif is_held[step] and not self._is_open:
-                self._stays.append(_Stay(None, None, None, None, step))
+                is_outside = self._is_outside(step)
+                self._stays.append(_Stay(None, None, None, None, step, is_outside))
         self._leave(is_held, self._n)
 
     def _replace(self, step: int) -> None:
@@ -161,11 +162,15 @@ class _Teller:
         plan, token = record.layers[self._layer].plan, computed_tokens(record)[place]
         row = int(plan.write_rows[place])
         position, live = int(plan.position_ids[place]), record.live[self._layer]
-        is_here = live.slot == self._slot
-        is_outside = bool((live.row[is_here] == ABSENT).any())
+        is_here, is_outside = live.slot == self._slot, self._is_outside(step)
         is_lost = bool((live.token_index[is_here] != token).any())
         token_id = self._id_of(record, token)
         return _Stay(token, token_id, position, row, record.step, is_outside, is_lost)
+
+    def _is_outside(self, step: int) -> bool:
+        """Whether the slot has no row in the buffer once a step is over."""
+        live = self._view.records[step].live[self._layer]
+        return bool((live.row[live.slot == self._slot] == ABSENT).any())
 
     def _id_of(self, record: StepRecord, token: int) -> int | None:
         if token in record.token_index:
@@ -216,7 +221,10 @@ class _Teller:
 
     def _of_stay(self, stay: _Stay) -> Iterator[str]:
         if stay.token is None:
-            yield f"a row of no token, from step {stay.first} on"
+            if stay.is_outside:
+                yield f"counted from step {stay.first} on; never written: it is outside the buffer"
+            else:
+                yield f"a row of no token, from step {stay.first} on"
         else:
             text = "" if stay.token_id is None else f" ‘{self._view.token_text(stay.token_id)}’"
             yield f"token {stay.token}{text}, position id {stay.position}, row {stay.row}"

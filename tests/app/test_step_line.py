@@ -20,9 +20,11 @@ class Plan:
     position_ids: np.ndarray
 
 
-def view(*records, step: int = 0, verdicts=(), chunk: int | None = None) -> SimpleNamespace:
+def view(
+    *records, step: int = 0, verdicts=(), chunk: int | None = None, n_sequences: int = 1
+) -> SimpleNamespace:
     return SimpleNamespace(
-        spec=SimpleNamespace(chunk=chunk, policy="refuse"),
+        spec=SimpleNamespace(chunk=chunk, policy="refuse", n_sequences=n_sequences),
         records=records,
         verdicts=MappingProxyType({v.step: v for v in verdicts}),
         selection=Selection(step=step),
@@ -178,3 +180,15 @@ def test_drafts_that_are_rejected_are_told_before_what_follows_the_last_one_kept
     assert step_line(view(at), None).text.endswith(
         "feeds 3 tokens at positions 4–6, rejects the last 2 · predicts '·Tom'"
     )
+
+
+def test_of_several_beams_the_one_that_a_step_is_of_is_named():
+    at = computed(1, (2,), [9], predicted=3, next_token=3, request=1)
+    text = step_line(view(record(0), at, step=1, n_sequences=2), None).text
+    assert text.startswith("step 1 of 1 · decode of beam 1 · feeds '?'")
+
+
+def test_a_reorder_says_whose_texts_the_beams_go_on_from():
+    at = record(0, phase="reorder", parents=(1, 0), token_ids=())
+    text = step_line(view(at, n_sequences=2), None).text
+    assert text == "step 0 of 0 · reorder · beams go on from the texts of beams 1, 0"

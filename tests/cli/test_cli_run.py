@@ -322,6 +322,14 @@ def test_the_account_says_that_the_cache_refused_and_with_which_numbers(run_text
     assert "Ended after 3 steps: the cache refused (refused: needs 1, 0 free of 8)." in text
 
 
+def test_of_several_beams_the_account_names_the_one_that_each_step_and_the_text_are_of(run_text):
+    _, text = run_text("run", "--fault", "beam-no-reorder")
+    asked = re.findall(r"^\d+ +((?:prefill|decode|reorder)(?:, beam \d)?)", text, re.MULTILINE)
+    decodes = ["decode, beam 0", "decode, beam 1"]
+    assert asked == ["prefill, beam 0", "prefill, beam 1", *decodes, "reorder", *decodes, *decodes]
+    assert "(3 tokens; beam 1)" in text
+
+
 def test_the_account_of_a_long_run_leaves_right_steps_out(run_text):
     _, text = run_text(*TINY, *SEVEN, "--steps", "90", "--fault", "store-row-zero@50")
     shown = [int(step) for step in re.findall(r"^(\d+) +(?:prefill|decode) ", text, re.MULTILINE)]

@@ -1,15 +1,18 @@
+from dataclasses import replace
+
 import pytest
 
 from core.arrays import ABSENT
 from core.readouts.cache import cache_readout
 from core.readouts.slot_story import looked_at_slot, slot_story
-from core.spec import RunSpec
+from core.spec import Decode, Prefill, Probe, RunSpec
 from tests.core.readouts.runs import (
     FULL,
     NEW_TEXT,
     NOTHING,
     PLAIN,
     PROBED,
+    PROMPT_IDS,
     REPREFILL,
     ROLLED_BACK,
     WINDOW,
@@ -144,4 +147,17 @@ def test_a_row_outside_the_buffer_was_never_written() -> None:
         "position id 12, row 12; given the slot in step 6; never written: row 12 is outside the "
         "buffer; not read yet"
     )
+    assert "slot 12 counted, never written" in cache_readout(view).sentence
+
+
+def test_a_probe_s_row_outside_the_buffer_was_never_written() -> None:
+    """Two rows are let in where one fits: slot 11 has a row of no token, slot 12 has none."""
+    asked = (Prefill(PROMPT_IDS), *(Decode(),) * 4, Probe(2, 2))
+    spec = with_fault(replace(PLAIN, steps=0, requests=asked), "cap-one-row-test")
+    view = view_of(spec, 5)
+    assert view.records[5].live[0].row.tolist()[11:] == [11, ABSENT]
+    assert slot_story(view_of(spec, 5, slot=11)).startswith("slot 11: a row of no token")
+    told = "slot 12: counted from step 5 on; never written: it is outside the buffer"
+    assert slot_story(view_of(spec, 5, slot=12)).startswith(told)
+    assert "holds 12 of 12" in cache_readout(view).sentence
     assert "slot 12 counted, never written" in cache_readout(view).sentence
