@@ -25,7 +25,7 @@ from core.faults.use_text import text_of
 from core.model.loading import load_model
 from core.readouts.words import plural
 from core.spec import FaultUse
-from core.whole_files import check_writable, replacing
+from core.whole_files import check_holds_written_tests, check_writable, replacing
 
 DONE, CHECK_FAILED = 0, 1
 
@@ -40,6 +40,7 @@ def battery(arguments: argparse.Namespace) -> int:
     faults = faults_on(arguments.fault, known)
     _check_every_step(faults)
     if arguments.write_tests is not None:
+        check_holds_written_tests(arguments.write_tests)
         check_writable(arguments.write_tests)
     work = _work(arguments, faults, known)
     bench = Bench(faults, dtype=arguments.dtype, known=known)

@@ -22,7 +22,7 @@ from core.contract.report import as_json, decoded_mechanism, mechanism, not_driv
 from core.contract.subject import NotDrivableError, Source, Subject
 from core.contract.whole_check import ClassCheck, class_check, plan_words
 from core.contract.written_tests import test_file
-from core.whole_files import check_writable, replacing
+from core.whole_files import check_holds_written_tests, check_writable, replacing
 
 DONE, CHECK_FAILED = 0, 1
 STATES = {
@@ -64,6 +64,7 @@ def check_class(arguments: argparse.Namespace) -> int:
     source = _source(arguments)
     declared, only = _declared(arguments.declare or ()), tuple(arguments.only or ())
     if arguments.write_tests is not None:
+        check_holds_written_tests(arguments.write_tests)
         check_writable(arguments.write_tests)
     found = _checked(source, declared, only, is_json=arguments.json)
     if arguments.json:

@@ -8,7 +8,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.errors import CoreError
-from core.whole_files import replacing
+from core.whole_files import check_holds_written_tests, replacing
 
 PYTHON = "Python (*.py)"
 
@@ -29,6 +29,7 @@ def write_tests(parent: QWidget, usual: Path, text: str) -> str | None:
     if not path:
         return None
     try:
+        check_holds_written_tests(Path(path))
         with replacing(Path(path)) as temporary:
             temporary.write_text(text, encoding="utf-8")
     except CoreError as error:

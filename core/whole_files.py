@@ -9,6 +9,10 @@ from pathlib import Path
 from core.errors import TraceError
 
 
+_WRITTEN_BY, _HEAD_BYTES = b"Written by `kvscope ", 400
+"""What the first lines of a written test say."""
+
+
 def check_writable(path: Path) -> None:
     """Find out before the work is done whether its result can be written.
 
@@ -18,6 +22,22 @@ def check_writable(path: Path) -> None:
     with _reasons(path):
         temporary = _temporary_beside(_target(path))
         temporary.unlink()
+
+
+def check_holds_written_tests(path: Path) -> None:
+    """Find out before the work is done that no file of somebody's own would be replaced by tests.
+
+    Raises:
+        TraceError: there is a file that neither `kvscope check` nor `kvscope battery` wrote.
+    """
+    with _reasons(path):
+        if not path.is_file():
+            return
+        head = path.read_bytes()[:_HEAD_BYTES]
+    if _WRITTEN_BY not in head:
+        raise TraceError(
+            f"{path}: is there already, and --write-tests did not write it; give another name"
+        )
 
 
 @contextmanager

@@ -96,6 +96,7 @@ def test_no_file_is_written_where_all_holds(tmp_path):
             "layers=2 leaves layer 3 out, which --fault names; give layers=4 or more",
         ),
         (["--write-tests", "/no/such/folder/test.py"], "/no/such/folder"),
+        (["--write-tests", __file__], "is there already, and --write-tests did not write it"),
         (["--fault-file", "gone.py"], "gone.py cannot be read"),
     ],
     ids=lambda value: value[-1].removeprefix(CASE) if isinstance(value, list) else "",

@@ -143,6 +143,10 @@ def test_arguments_that_are_given_reach_the_constructor(told):
         ((CONTIGUOUS, "--declare", "copies", "--declare", "live_views"), "exclude each other"),
         ((CONTIGUOUS, "--write-tests", "/nowhere/t.py"), "/nowhere/t.py: cannot be written"),
         (
+            (CONTIGUOUS, "--write-tests", CONTIGUOUS.split(":")[0]),
+            "is there already, and --write-tests did not write it",
+        ),
+        (
             (CONTIGUOUS, "--prompt-ids", "1,2"),
             "--prompt-ids is for a model, and this is a class; leave it out, or give --kind model",
         ),
