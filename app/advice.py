@@ -166,7 +166,7 @@ def run_ended(end: RunEnd, draft: Draft, set_up: Callable[[Draft], None]) -> Not
 def nothing_shows(view: RunView, show_fault: Callable[[str], None]) -> Notice:
     """That faults are on and nothing is wrong, why that is so, and what shows the last one."""
     uses = view.spec.faults
-    text = silence_words(uses, view.records)
+    text = silence_words(view.spec, view.model.config.scheme, view.records)
     shows = "that shows it" if len(uses) == 1 else f"of {uses[-1].id}"
     words = f"Load the scenario {shows}"
     return Notice(text, offer=Offer(words, lambda: show_fault(uses[-1].id)), is_passing=True)

@@ -225,7 +225,7 @@ def _judgement(trace: Trace, verdicts: Sequence[StepVerdict]) -> Iterator[str]:
         if n_rounding:
             yield f"In {plural(n_rounding, 'step')} the logits differ by rounding alone."
         if trace.spec.faults and records:
-            yield f"{silence_words(trace.spec.faults, records)}."
+            yield f"{silence_words(trace.spec, trace.model.config.scheme, records)}."
     else:
         record, verdict = records[first], verdicts[first]
         yield f"First wrong step: {first} ({record.phase}). Wrong there: {_wrong_ones(verdict)}."

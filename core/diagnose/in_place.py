@@ -98,17 +98,23 @@ def is_turned(read: FloatArray, used: FloatArray, by: IntArray) -> bool:
 
 
 def is_left_turned(run: Run) -> bool:
-    """Whether keys of earlier calls stay turned on where they are.
+    """Whether keys of earlier calls stay turned on where they are, in any layer.
 
-    The first call tells that reads rows again which were no longer new when they were read before,
-    and do not stand at position 0; without one they are not known to.
+    Calls tell that read rows again which were no longer new when they were read before, and do not
+    stand at position 0; without one they are not known to. One that finds them turned is enough:
+    in the others the rule may not have acted, or have turned a copy.
     """
-    for call in run.focus:
-        twice = read_twice(run, call, 0) if call.record.layers else None
-        if twice is None:
-            continue
-        is_old = (twice.place > 0) & ~twice.was_new
-        if is_old.any():
-            then, now = twice.then[0][:, is_old], twice.now[0][:, is_old]
-            return not np.array_equal(now, then) and is_turned(then, now, twice.place[is_old])
-    return False
+    return any(
+        _finds_turned(run, call, layer)
+        for call in run.focus
+        for layer in range(len(call.record.layers))
+    )
+
+
+def _finds_turned(run: Run, call: Call, layer: int) -> bool:
+    twice = read_twice(run, call, layer)
+    if twice is None:
+        return False
+    is_old = (twice.place > 0) & ~twice.was_new
+    then, now = twice.then[0][:, is_old], twice.now[0][:, is_old]
+    return not np.array_equal(now, then) and is_turned(then, now, twice.place[is_old])

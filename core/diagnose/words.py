@@ -63,13 +63,13 @@ WORDS: dict[str, Words] = {
     "pos-layer-counter": Words(
         "layer 0 moves the token counter that later layers read",
         "layers from 1 on rotate single tokens one position further",
-        "layer 0 would be right, and queries and keys of later layers moved alike",
+        "calls of several tokens would be right, and keys move as queries do, from layer 1 on",
         "pos-captured-alias",
     ),
     "pos-layer-prefill": Words(
         "layer 0 moves the token counter that later layers read, a prompt's tokens too",
         "layers from 1 on rotate each call as many positions further as it has tokens",
-        "the prefill would be rotated elsewhere as well, from layer 1 on",
+        "calls of several tokens would be rotated elsewhere as well, from layer 1 on",
         "pos-layer-counter",
     ),
     "pos-captured-alias": Words(
@@ -87,7 +87,7 @@ WORDS: dict[str, Words] = {
     "pos-pad-mixed": Words(
         "padding is counted in decode and not in the prefill",
         "the tokens read before are said to be as many as the rows held, padding included",
-        "decoded tokens would be numbered by their column, padding counted",
+        "the prefill would be right, and decoded tokens alone be numbered by their column",
         "pos-hole",
     ),
     "pos-pad-columns": Words(
@@ -99,7 +99,7 @@ WORDS: dict[str, Words] = {
     "rope-on-read": Words(
         "stored keys are rotated again when they are read",
         "keys of earlier calls are changed, keys of the call itself are not",
-        "keys of earlier calls alone would differ from what was read, save at position 0",
+        "stored keys would stay as they are, and those of earlier calls alone be turned when used",
         "rope-writeback-lost",
     ),
     "rope-write-back": Words(
@@ -167,7 +167,7 @@ WORDS: dict[str, Words] = {
     "cap-late": Words(
         "one row too many is let in: fullness is tested one row late",
         "an append is counted as one row less too many than it is",
-        "one row past the capacity would be let in, two would not",
+        "a single row would be let in beside a full cache, and two rows too many be refused",
         "cap-one-row-test",
     ),
     "cap-counter-first": Words(
@@ -253,7 +253,7 @@ WORDS: dict[str, Words] = {
     "store-write-lost": Words(
         "new rows are written to a copy: the buffer does not keep them",
         "of what was written so, no row came back",
-        "every row would read zero, and all visible weights be equal",
+        "rows would have values when they are handed to the store, and all of them read zero",
         "store-first-lost",
     ),
     "store-first-lost": Words(

@@ -35,7 +35,8 @@ CLASSES: tuple[Alike, ...] = (
     ),
     Alike(
         ("rope-on-read", "rope-write-back"),
-        "one call alone reads rows of earlier ones, that at position 0 left out",
+        "no row is read again after it was turned where it lies, that at position 0 left out: "
+        "one later call alone reads it, or rows out of order are copied to be read",
     ),
     Alike(
         ("mask-own-block", "mask-own-chunk"),

@@ -64,7 +64,7 @@ def verdict(step: int, *, is_wrong: bool = False) -> SimpleNamespace:
 def model_info(name: str) -> SimpleNamespace:
     """Four layers and heads; the model "small" has two of each."""
     n = 2 if name == "small" else 4
-    config = SimpleNamespace(n_layers=n, n_heads=n, position_limit=None)
+    config = SimpleNamespace(n_layers=n, n_heads=n, position_limit=None, scheme="learned")
     return SimpleNamespace(name=name, path=None, config=config)
 
 
