@@ -12,7 +12,7 @@ from core.contract.repairs import repair_of
 from core.contract.rule import AN_ANSWER, SHARED, Break, Case, Heard, Rule
 from core.contract.rules import RULES
 from core.contract.subject import GaveUpError, Subject
-from core.contract.unasked import DECLARED_OUT, PAGED, why_none
+from core.contract.unasked import DECLARED_OUT, PAGED, WHY_PAGED, why_none
 
 State = Literal["pass", "fail", "follows", "note", "not_offered", "skipped"]
 N_TRIES = 3
@@ -88,9 +88,7 @@ def check(
         if failure is not None and verdict.state == "fail":
             failures.append(failure)
     for number in sorted(wanted & set(PAGED)):
-        verdicts[number] = Verdict(
-            number, PAGED[number], "not_offered", why="it hands out no blocks"
-        )
+        verdicts[number] = Verdict(number, PAGED[number], "not_offered", why=WHY_PAGED)
     for number, root in _followers(subject, plan, failures):
         verdicts[number] = replace(verdicts[number], state="follows", root=root)
     return [verdicts[number] for number in sorted(verdicts)]

@@ -21,6 +21,7 @@ from core.contract.calls import Append, Sizes
 from core.contract.check import Verdict
 from core.contract.decode_model import Sight, SmallModel, in_step
 from core.contract.decode_rows import Caches, NoRowsError, NotTakenError, StrangeTypeError
+from core.contract.decode_sizes import only_size
 from core.contract.ideal import fits
 from core.contract.numbers import NARROW, rounded
 from core.contract.plan import Plan
@@ -151,8 +152,12 @@ def model_test(subject: Subject, plan: Plan) -> ModelTest:
             words = f"{name}: its rows are of other sizes than those that are given"
             not_covered[words] = None
             continue
-        done.append(name)
         try:
+            of_one_size = only_size(subject, plan, sizes)
+            if of_one_size:
+                not_covered[of_one_size] = None
+                continue
+            done.append(name)
             found = _first_wrong(subject, plan, model, sizes, name, also, not_covered)
         except (GaveUpError, StrangeTypeError) as error:
             return ModelTest((), None, (*not_covered, str(error)))

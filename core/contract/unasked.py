@@ -6,7 +6,9 @@ PAGED = {
     39: "every block is free or owned, and by one owner",
     40: "unwritten rows of a last block are never read; a shared block is copied before a write",
 }
-"""Asked of nobody yet: no surface that is recognised hands out blocks."""
+"""Asked of nobody yet, of a class with a pool of blocks neither."""
+
+WHY_PAGED = "kvscope asks this of no class yet"
 
 DECLARED_OUT: dict[Declared, tuple[int, ...]] = {"live_views": (18,), "whole_buffer": (1, 2, 4)}
 """Rules that are not asked of a class which declares to be otherwise."""

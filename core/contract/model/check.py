@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from core.contract.model.comparable import must_be_comparable, no_numbers
 from core.contract.model.diagnose import diagnose, from_probes, of_second_text, unexplained
 from core.contract.model.facts import About, Call
 from core.contract.model.finding import Finding, boxed, call_words
@@ -121,17 +122,8 @@ def _read(
     subject: ModelSubject, wish: Wish, text: list[int], at: Callable[[], None] | None
 ) -> Report:
     uncached = subject.uncached([text], with_numbers=wish.with_numbers)
-    if uncached.largest == 0:
-        raise NotDrivableError(
-            "every logit is 0, so nothing can be compared; give the model weights, such as random "
-            "ones for its head"
-        )
     bands = bands_of(subject.about, uncached)
-    if uncached.unrest > bands.wrong:
-        raise NotDrivableError(
-            f"two forwards without a cache over the same text differ by {uncached.unrest:.2g}, so "
-            "nothing can be compared; switch off what is random"
-        )
+    must_be_comparable(uncached, bands)
     outcomes: list[Outcome] = []
     for session in sessions(wish, text):
         outcomes.append(_outcome(subject, session, bands))
@@ -144,6 +136,8 @@ def _read(
     else:
         findings = _findings(subject, outcomes, bands, vocabulary_of(subject.about, wish))
     notes = _notes(bands, uncached, outcomes)
+    if not findings and uncached.nan_ids:
+        notes.append(no_numbers(uncached))
     return Report(
         subject.about, tuple(text), bands, tuple(outcomes), tuple(findings), tuple(notes), uncached
     )

@@ -50,6 +50,8 @@ class Uncached:
         unrest: largest difference between two forwards over the same text.
         sway: how far the last logits move when the token before the last is another one.
         logits: [B, N, V]; None: not asked for.
+        has_numbers: whether any logit is finite.
+        nan_ids: token ids whose logit is NaN anywhere.
     """
 
     largest: float
@@ -57,6 +59,8 @@ class Uncached:
     unrest: float
     sway: float
     logits: FloatArray | None
+    has_numbers: bool = True
+    nan_ids: tuple[int, ...] = ()
 
 
 class ModelSubject:
@@ -116,7 +120,15 @@ class ModelSubject:
         if with_numbers:
             flat = np.frombuffer(base64.b64decode(told["logits"]), np.float64)
             logits = flat.reshape(told["shape"])
-        return Uncached(told["largest"], told["spread"], told["unrest"], told["sway"], logits)
+        return Uncached(
+            told["largest"],
+            told["spread"],
+            told["unrest"],
+            told["sway"],
+            logits,
+            told["has_numbers"],
+            tuple(told["nan_ids"]),
+        )
 
     def reach(self, ids: Ids) -> tuple[int, str]:
         """How many tokens of a text one forward reads, and what is raised beyond them, in words."""

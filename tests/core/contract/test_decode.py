@@ -157,3 +157,53 @@ def test_arguments_that_no_model_has_are_not_covered(subjects):
     found = model_test(subject, plan_for(subject, frozenset()))
     assert found.models == ()
     assert "tiny-rope: its rows are of other sizes than those that are given" in found.not_covered
+
+
+FIXED = """
+import numpy as np
+
+class Fixed:
+    def __init__(self):
+        self.k, self.v, self.n = np.zeros((32, D)), np.zeros((32, D)), 0
+
+    def append(self, k, v):
+        if WRONG:
+            raise ValueError("shape")
+        self.k[self.n : self.n + len(k)], self.v[self.n : self.n + len(k)] = k, v
+        self.n += len(k)
+
+    def keys(self):
+        return self.k[: self.n]
+
+    def values(self):
+        return self.v[: self.n]
+"""
+
+
+def fixed(folder, d, wrong):
+    path = folder / "theirs.py"
+    path.write_text(FIXED.replace("D)", f"{d})").replace("WRONG", wrong), encoding="utf-8")
+    return path
+
+
+def test_a_class_of_one_head_size_is_not_covered_and_not_to_blame(decoded, tmp_path):
+    found = decoded(fixed(tmp_path, 4, "k.shape[1] != 4"), "Fixed")
+    said = "the class takes rows of d = 4 only, the models have 8"
+    assert (found.models, found.finding, found.not_covered) == ((), None, (said,))
+
+
+def test_a_class_that_refuses_the_head_size_of_the_models_alone_is_to_blame(decoded, tmp_path):
+    path = fixed(tmp_path, 8, "k.shape[1] == 8")
+    text = path.read_text("utf-8").replace("np.zeros((32, 8))", "np.zeros((32, k.shape[1]))")
+    text = text.replace("def __init__(self):", "n = 0\n\n    def start(self, k):")
+    text = text.replace(
+        "        if k", "        if self.n == 0:\n            self.start(k)\n        if k"
+    )
+    path.write_text(text, encoding="utf-8")
+    assert decoded(path, "Fixed").finding.found == "ValueError: shape"
+
+
+def test_a_class_that_is_told_the_head_size_has_to_take_it(decoded, tmp_path):
+    path = changed(tmp_path, "contiguous", "if k.shape[1] != self.k.shape[1] or",
+                   "if k.shape[1] != 4 or")  # fmt: skip
+    assert decoded(path, "KVCache").finding.found == "ValueError: wrong head size"

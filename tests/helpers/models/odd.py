@@ -52,6 +52,20 @@ class ZeroHead(GPT):
         nn.init.zeros_(self.lm_head.weight)
 
 
+class NanHead(GPT):
+    """Token 7 has no number for a logit."""
+
+    def __init__(self):
+        super().__init__()
+        self.lm_head.weight.data[7] = float("nan")
+
+
+class AllNan(GPT):
+    def __init__(self):
+        super().__init__()
+        self.ln_f.weight.data[:] = float("nan")
+
+
 class LastOnly(nn.Module):
     """Gives the logits of the last token only, and a loss that is None."""
 

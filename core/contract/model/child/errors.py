@@ -21,6 +21,8 @@ class Right:
         largest: largest finite absolute logit.
         unrest: largest difference between two forwards over the same text.
         sway: how far the last logits move when the token before the last is another one.
+        has_numbers: whether any logit is finite.
+        nan_ids: token ids whose logit is NaN anywhere.
     """
 
     def __init__(self, subject: Subject, ids: Any) -> None:
@@ -40,7 +42,9 @@ class Right:
         other[:, -2] = ids[:, 0]
         self.sway = _largest(whole[:, -1], subject.uncached(other)[0][:, -1])
         finite = self.logits[self.logits.isfinite()].abs()
-        self.largest = float(finite.max()) if len(finite) else 0.0
+        self.has_numbers = len(finite) > 0
+        self.largest = float(finite.max()) if self.has_numbers else 0.0
+        self.nan_ids = self.logits.isnan().any(0).any(0).nonzero().flatten().tolist()
 
     def error(self, call: Call, row: int | None = None) -> dict[str, Any]:
         """Largest error of a call, of one text of the batch or all; None: not a finite number."""

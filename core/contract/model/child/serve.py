@@ -62,6 +62,7 @@ class Server:
         right = self._of(ask["ids"])
         told: dict[str, Any] = {"largest": right.largest, "spread": right.spread}
         told |= {"unrest": right.unrest, "sway": right.sway}
+        told |= {"has_numbers": right.has_numbers, "nan_ids": right.nan_ids}
         if ask["numbers"]:
             told["shape"] = list(right.logits.shape)
             told["logits"] = base64.b64encode(right.logits.numpy().tobytes()).decode()

@@ -210,12 +210,24 @@ def _first_of(kwargs: Any, name: str, args: Any, at: int) -> Any:
 
 
 def _tables(model: Any) -> dict[int, str]:
-    """id -> name of the tensors that a model holds."""
+    """id -> name of the tensors that a model holds and may look positions up in: no masks."""
     found: dict[int, str] = {}
     for path, module in model.named_modules():
         dot = f"{path}." if path else ""
         held = {**module._parameters, **module._buffers, **vars(module)}
         for name, tensor in held.items():
-            if isinstance(tensor, torch.Tensor) and tensor.ndim >= 2:
+            is_table = isinstance(tensor, torch.Tensor) and tensor.ndim >= 2
+            if is_table and not _is_mask(tensor):
                 found[id(tensor)] = f"{dot}{name}"
     return found
+
+
+def _is_mask(table: Any) -> bool:
+    """Of booleans, or square, its first row with one number for all columns but the first."""
+    size = table.shape[-1]
+    if table.dtype == torch.bool or table.shape[-2] != size or size < 3:
+        return table.dtype == torch.bool
+    with suppress(*UNSEEN):
+        first = table[(0,) * (table.ndim - 1)]
+        return bool((first[1:] == first[1]).all() and first[0] != first[1])
+    return False

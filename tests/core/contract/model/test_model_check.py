@@ -133,6 +133,12 @@ def test_a_model_in_which_a_fault_could_hide_is_noted(subject):
     assert not any("hardly" in note for note in report_of(subject, "nano.py", "right").notes)
 
 
+def test_logits_that_are_no_numbers_in_both_ways_are_noted(subject):
+    report = report_of(subject, "odd.py", "NanHead")
+    assert report.findings == ()
+    assert "logits that are no numbers in both ways: token 7" in report.notes
+
+
 def test_what_is_not_heard_of_one_reading_is_not_taken_for_another(subject):
     subject.turn_to(Source(MODELS / "nano.py", "right"))
     text = [[1, 2, 3, 4, 5, 6, 7, 8]]
@@ -158,6 +164,7 @@ def test_refused_chunks_are_a_note(subject):
     ("name", "message"),
     [
         ("ZeroHead", "every logit is 0"),
+        ("AllNan", "no logit is a number"),
         ("Random", "two forwards without a cache over the same text differ"),
         ("NoCache", "takes nothing that it returned before"),
         ("number", "gave int; a torch module is needed"),
