@@ -8,7 +8,6 @@ from pathlib import Path
 
 from core.errors import TraceError
 
-
 _WRITTEN_BY, _HEAD_BYTES = b"Written by `kvscope ", 400
 """What the first lines of a written test say."""
 
