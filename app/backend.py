@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from core.faults.known import BUILT_IN, KnownFaults
-from core.foreign.checks import checked
-from core.foreign.file import read_foreign
-from core.foreign.readouts import ForeignRun
 from core.spec import RunSpec
 from core.tracefile import OpenedTrace, open_trace, save_trace
 
-if TYPE_CHECKING:  # all of these import torch
+if TYPE_CHECKING:  # all of these import torch, or are not needed before the first picture
+    from core.foreign.readouts import ForeignRun
     from core.judge import Judge
     from core.model.loading import LoadedModel
     from core.session import Session
@@ -118,6 +116,10 @@ class TorchBackend:
 
     def open_foreign(self, path: Path) -> ForeignRun:
         """What a trace of another engine says."""
+        from core.foreign.checks import checked
+        from core.foreign.file import read_foreign
+        from core.foreign.readouts import ForeignRun
+
         return ForeignRun(checked(path, read_foreign(path).trace))
 
     def agreement(self, opened: OpenedTrace, session: Session) -> str:

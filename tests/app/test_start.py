@@ -78,7 +78,8 @@ from app.main_window import MainWindow
 SLOW = (
     "torch", "tokenizers", "pygments", "pyqtgraph", "threadpoolctl", "numpy.ma", "numpy.random",
     "importlib.metadata", "tomllib", "core.diagnose.diagnose", "core.model.tokenizer", "core.judge",
-    "core.matrix", "core.battery", "app.command_palette", "app.shortcut_sheet",
+    "core.matrix", "core.battery", "app.command_palette", "app.shortcut_sheet", "core.contract",
+    "core.foreign", "app.elsewhere_window", "app.own_code_window",
 )
 paint = MainWindow.paintEvent
 
