@@ -20,14 +20,16 @@ take() {
     shift 2
     "$python" -m app --theme light --reset-layout "$@" &
     program=$!
-    xdotool search --sync --onlyvisible --pid $program >/dev/null
+    # A window that goes while xdotool looks at it ends xdotool: then it looks again.
+    until window=$(xdotool search --onlyvisible --pid $program | tail -1) && [ -n "$window" ]; do
+        sleep 1
+    done
     sleep 2
-    window=$(xdotool search --onlyvisible --pid $program | tail -1)
     xdotool windowsize "$window" 1280 840 windowmove "$window" 0 0
     sleep 12
     [ -z "$place" ] || xdotool mousemove $place click 1 mousemove 640 839
     sleep 2
-    import -window "$window" "$folder/$name.png"
+    import -window root "$folder/$name.png"
     kill "$program"
     wait "$program" || true
 }
