@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from core.arrays import known
+from core.contract.model.verdict import Bands
 from core.foreign.checks import facts
 from core.foreign.trace import ForeignTrace
 from core.readouts.next_token import NextTokenReadout, choice_words, logits_words, token_rows
@@ -37,10 +38,10 @@ class ForeignRun:
     @cached_property
     def points(self) -> tuple[TimelinePoint, ...]:
         """One a call."""
-        trace = self.trace
+        trace, bands = self.trace, self.trace.bands
         errors: list[float] | list[None] = trace.errors or [None] * trace.n_calls
         return tuple(
-            _point(trace, call, standing, error)
+            _point(trace, bands, call, standing, error)
             for call, (standing, error) in enumerate(zip(self._standings, errors, strict=True))
         )
 
@@ -58,7 +59,7 @@ class ForeignRun:
         """What the numbers tell, one line each."""
         return tuple(facts(self.trace))
 
-    @property
+    @cached_property
     def first_wrong(self) -> int | None:
         """The first call with wrong logits; None: none, or nothing is judged."""
         return next((point.step for point in self.points if point.is_wrong), None)
@@ -220,9 +221,13 @@ class ForeignRun:
 
 
 def _point(
-    trace: ForeignTrace, call: int, standing: Standing | None, error: float | None
+    trace: ForeignTrace,
+    bands: Bands | None,
+    call: int,
+    standing: Standing | None,
+    error: float | None,
 ) -> TimelinePoint:
-    n_tokens, bands, is_known = int(trace.n_tokens[call]), trace.bands, standing is not None
+    n_tokens = int(trace.n_tokens[call])
     told = None if trace.cache_length is None else known(int(trace.cache_length[call]))
     is_finite = error is None or error < float("inf")
     return TimelinePoint(
@@ -238,8 +243,8 @@ def _point(
         logits=standing,
         max_abs_error=error if is_finite else None,
         is_finite=is_finite,
-        band=bands.right if bands is not None and is_known else None,
-        wrong_above=bands.wrong if bands is not None and is_known else None,
+        band=None if bands is None else bands.right,
+        wrong_above=None if bands is None else bands.wrong,
         difference=None,
     )
 
