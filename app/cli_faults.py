@@ -38,6 +38,8 @@ def _rows() -> Iterator[tuple[dict[str, Any], Scenario]]:
                 "title": fault.title,
                 "seam": fault.seam,
                 "tier": fault.tier,
+                "hides_in": None if fault.hides_in is None else to_json(fault.hides_in),
+                "why_hidden": fault.why_hidden,
             },
             fault.shows_in,
         )
@@ -63,7 +65,7 @@ def _own_rows(known: KnownFaults) -> Iterator[tuple[dict[str, Any], Scenario]]:
 
 
 def _text(row: dict[str, Any], scenario: Scenario) -> str:
-    """Two lines for a fault, one for its scenario."""
+    """Two lines for a fault, one for its scenario, and one for what hides it."""
     then = script_words(scenario.then or (Decode(),) * scenario.steps) or "nothing more"
     rest = f" ({scenario.rest!r} is forced after it)" if scenario.rest else ""
     return (
@@ -71,7 +73,15 @@ def _text(row: dict[str, Any], scenario: Scenario) -> str:
         f"{'':<21}seam {_names(row['seam'])}, {_place(row)}\n"
         f"{'':<21}shown by: model {scenario.model}, {scenario.policy}, capacity "
         f"{scenario.capacity}{_more(scenario)}, prompt {scenario.prompt!r}{rest}, then {then}\n"
+        f"{_hidden(row)}"
     )
+
+
+def _hidden(row: dict[str, Any]) -> str:
+    """Why a scenario hides the fault; combinations and faults of one's own do not say."""
+    if "why_hidden" not in row:
+        return ""
+    return f"{'':<21}hidden: {row['why_hidden']}\n"
 
 
 def _more(scenario: Scenario) -> str:

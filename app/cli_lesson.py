@@ -28,11 +28,11 @@ def lesson(arguments: argparse.Namespace) -> int:
     found = load_lesson(lesson_folder(fault_id))
     effort = f"level {found.level} of 3, {found.minutes} min"
     title, about = titles[fault_id], f"{found.id}, seam {found.seam}, {effort}"
-    parts = found.parts
+    asked, answers = found.parts[:1], found.parts[1:]
     if arguments.without_answers:
-        title, about, parts = _NO_NAME, effort, _questions(found)
+        title, about, asked, answers = _NO_NAME, effort, _questions(found), ()
     write = lesson_page if arguments.format == "html" else _markdown
-    sys.stdout.write(f"{write(title, about, parts)}\n")
+    sys.stdout.write(f"{write(title, about, asked, answers)}\n")
     return 0
 
 
@@ -64,6 +64,6 @@ def _follow_ups(found: Lesson) -> list[str]:
     return _QUESTION.findall(joined)
 
 
-def _markdown(title: str, about: str, parts: tuple[Part, ...]) -> str:
-    texts = (f"## {part.title}\n\n{part.text}" for part in parts)
+def _markdown(title: str, about: str, asked: tuple[Part, ...], answers: tuple[Part, ...]) -> str:
+    texts = (f"## {part.title}\n\n{part.text}" for part in (*asked, *answers))
     return "\n\n".join([f"# {title}", about, *texts])

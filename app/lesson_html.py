@@ -35,11 +35,11 @@ _INLINE = re.compile(
 )
 
 
-def lesson_page(title: str, about: str, parts: tuple[Part, ...]) -> str:
-    """The page of a lesson; its first part is open, each other one in a closed `<details>`."""
-    first, *answers = parts
+def lesson_page(title: str, about: str, asked: tuple[Part, ...], answers: tuple[Part, ...]) -> str:
+    """The page of a lesson; what is asked is open, each answer in a closed `<details>`."""
     body = [f"<h1>{escape(title)}</h1>", f'<p class="about">{escape(about)}</p>']
-    body += [f"<h2>{escape(first.title)}</h2>", *_blocks(first.text)]
+    for part in asked:
+        body += [f"<h2>{escape(part.title)}</h2>", *_blocks(part.text)]
     for part in answers:
         body += [f"<details><summary>{escape(part.title)}</summary>", *_blocks(part.text)]
         body.append("</details>")

@@ -46,7 +46,7 @@ def _room_words(run: Run, call: Call, layer: int) -> str:
     rows = _count(n, "row")
     return (
         f"{rows} beside {start.length} held in {start.capacity} slots {took}, counted as "
-        f"{call.record.n_short} too many; there are {n_right} too many"
+        f"{call.record.n_short} too many; {n_right} {'is' if n_right == 1 else 'are'} too many"
     )
 
 

@@ -204,7 +204,7 @@ def _how_often(found: _Found, run: Run) -> str:
     calls: list[Call] = [run.focus[place] for place in places]
     first = calls[0].record.step
     if len(places) == 1:
-        return "in this step alone" if found.n_asked > 1 else "no later step asks it"
+        return "in this step alone" if found.n_asked > 1 else "no other step decides this"
     since = run.focus[places[0] :]
     odd_steps = {call.record.step for call in calls}
     what = "step"

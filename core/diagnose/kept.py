@@ -197,7 +197,8 @@ def _retained_words(run: Run, call: Call, layer: int) -> str:
     left = f"{_named(missing)} left the cache"
     right = [token for token, _ in call.verdict.expected.live]
     return (
-        f"{left}, which holds {_named(tokens)} in {held.capacity} slots; expected {_short(right)}"
+        f"{left}, which holds {_named(tokens)} ({len(tokens)} rows, capacity {held.capacity}); "
+        f"expected {_short(right)}"
     )
 
 

@@ -94,6 +94,7 @@ def test_without_answers_nothing_of_them_is_printed(printed, fault_id: str, form
     assert found.rule not in text
     assert fault.title not in text
     assert fault_id not in text
+    assert "<details>" not in text
     for line in found.part("Short answer").splitlines():
         assert not line or line not in text
     assert text.count("?*" if form == "md" else "?</em>") == len(

@@ -161,13 +161,13 @@ EVIDENCE = {
     ),
     "cap-early": (
         spec_for("learned", steps=6, capacity=9),
-        "step 2: 1 row beside 8 held in 9 slots was refused, counted as 1 too many; there are "
-        "0 too many; no later step asks it",
+        "step 2: 1 row beside 8 held in 9 slots was refused, counted as 1 too many; 0 "
+        "are too many; no other step decides this",
     ),
     "evict-newest": (
         spec_for("learned", steps=5, capacity=7, policy="window"),
-        "step 1: token 6 left the cache, which holds tokens 0, 1, 2, 3, 4, 5, 7 in 7 slots; "
-        "expected 1, 2, 3, 4, 5, 6, 7; every decode step since step 1",
+        "step 1: token 6 left the cache, which holds tokens 0, 1, 2, 3, 4, 5, 7 "
+        "(7 rows, capacity 7); expected 1, 2, 3, 4, 5, 6, 7; every decode step since step 1",
     ),
     "gqa-tile": (
         spec_for("rope", steps=2, capacity=12),
@@ -213,8 +213,8 @@ def test_the_evidence_can_be_checked_by_its_numbers(fault_id: str) -> None:
 
 def test_a_window_that_lets_nothing_go_says_that_no_token_left_the_cache() -> None:
     spec = spec_for("learned", steps=3, capacity=7, policy="window")
-    start = "step 1: no token left the cache, which holds tokens 0, 1, 2, 3, 4, 5, 6, 7 in 7 slots"
-    assert said_of(spec, "evict-never")[0].evidence[0].startswith(f"{start}; ")
+    start = "step 1: no token left the cache, which holds tokens 0, 1, 2, 3, 4, 5, 6, 7 (8 rows, "
+    assert said_of(spec, "evict-never")[0].evidence[0].startswith(f"{start}capacity 7); ")
 
 
 def test_all_steps_that_ask_a_rule_are_called_every_step_and_not_counted() -> None:
