@@ -200,16 +200,17 @@ def _engine(
     n_rows = spec.capacity + (spec.longest_append if policy.evicts_at_commit else 0)
     dead: DeadRows = Poisoned() if spec.poison else LeftAlone()
     seams_at = _adapted(activate(spec.faults, config.n_layers, known).tables(), adapt)
-    store = RowStore.allocate(
-        config.n_layers,
-        config.n_kv_heads,
-        n_rows,
-        config.d_head,
-        weights.embedding,
-        seams_at(0)[0].allocate,
-        spec.first_rows if spec.growable else None,
-        dead,
-    )
+    with torch.inference_mode():  # as all steps are: views of what was made outside take longer
+        store = RowStore.allocate(
+            config.n_layers,
+            config.n_kv_heads,
+            n_rows,
+            config.d_head,
+            weights.embedding,
+            seams_at(0)[0].allocate,
+            spec.first_rows if spec.growable else None,
+            dead,
+        )
     return Engine(
         model=Model.of(weights, is_quantised=spec.kv_dtype is not None),
         policy=policy,

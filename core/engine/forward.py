@@ -250,5 +250,9 @@ def _attend(
     if prepared.hidden is not None:
         visible = scores.masked_fill(prepared.hidden, -torch.inf)
     attention = torch.softmax(visible, -1)
-    mixed = torch.bmm(attention, values).transpose(0, 1).flatten(1)
-    return used_keys, scores, attention, mixed
+    return used_keys, scores, attention, _side_by_side(torch.bmm(attention, values))
+
+
+def _side_by_side(heads: Tensor) -> Tensor:
+    """[T, Hq · D] the heads [Hq, T, D] of each token in a row; those of a single one lie so."""
+    return heads.view(1, -1) if heads.shape[1] == 1 else heads.transpose(0, 1).flatten(1)

@@ -85,7 +85,7 @@ class Planner:
         ledger = counted.with_rows(slots, token_index, position_ids, token_ids)
         query = np.where(token_index == ABSENT, PAD, token_index) if n_pad else token_index
         allowed = self._allowed(run, query, self._told(ledger, ledger.slot, ledger.token_index))
-        readable = [_chosen(ledger.token_index, row) for row in allowed[n_pad:]]
+        readable = _chosen(ledger.token_index, allowed[n_pad:])
         if n_pad:
             readable = [_NO_TOKENS] * n_pad + readable
         plans: dict[int, LayerPlan] = {}
@@ -183,9 +183,11 @@ def _led_by(pads: IntArray, numbers: IntArray) -> IntArray:
     return frozen(np.concatenate((pads, numbers)))
 
 
-def _chosen(numbers: IntArray, is_chosen: BoolArray) -> IntArray:
-    """Those of frozen `numbers` [n] that are chosen; the same array where all are."""
-    return numbers if are_all(is_chosen) else frozen(numbers[is_chosen])
+def _chosen(numbers: IntArray, is_chosen: BoolArray) -> list[IntArray]:
+    """For each row of `is_chosen` [T, n], those of frozen `numbers` [n]; itself where all are."""
+    if are_all(is_chosen):
+        return [numbers] * len(is_chosen)
+    return [numbers if are_all(row) else frozen(numbers[row]) for row in is_chosen]
 
 
 def _rows_ahead(ledger: Ledger, past_len: int) -> int:

@@ -26,6 +26,13 @@ def test_rows_that_follow_one_another_are_read_without_a_copy(rows):
     assert torch.equal(buffer.read(chosen), buffer.kv[:, :, rows])
 
 
+def test_a_buffer_in_the_middle_of_larger_memory_is_read_where_it_lies():
+    memory = torch.randn(9, 2, 4, 3)
+    buffer = LayerRows(memory[2:8, :, 1:3])
+    read = buffer.read(selection(as_ids([1, 2, 3]), CPU))
+    assert torch.equal(read, memory[3:6, :, 1:3].permute(1, 2, 0, 3))
+
+
 @pytest.mark.parametrize("rows", [[0, 2], [2, 1, 0], [3, 3], [5, 0, 1]])
 def test_other_rows_are_read_in_the_order_asked_for(rows):
     buffer = _rows()
