@@ -117,6 +117,7 @@ def _decode(
         checks.before_step()
         if session.advance() is None:
             break
+        session.trace.pack_newest()  # a long run would hold several times what its records say
         checks.after_step()
         n_judged = len(judge.verdicts)
         progress.at(len(trace.records))

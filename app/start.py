@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from app.commands import COMMANDS
+from app.interruptions import heard_as_ctrl_c
 from app.options import WindowOptions, versions, window_arguments
 from app.standard_streams import with_output
 
@@ -21,7 +22,8 @@ def start(arguments: list[str]) -> int:
 def _command(arguments: list[str]) -> int:
     from app import cli
 
-    return cli.main(arguments)
+    with heard_as_ctrl_c():
+        return cli.main(arguments)
 
 
 def _window(arguments: list[str]) -> int:

@@ -19,8 +19,11 @@ def check_writable(path: Path) -> None:
         TraceError: it cannot; says why.
     """
     with _reasons(path):
-        temporary = _temporary_beside(_target(path))
-        temporary.unlink()
+        temporary = _free_name_beside(_target(path))
+        try:
+            _make(temporary)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def check_holds_written_tests(path: Path) -> None:
@@ -50,9 +53,10 @@ def replacing(path: Path) -> Generator[Path, None, None]:
     """
     with _reasons(path):
         target = _target(path)
-        temporary = _temporary_beside(target)
-        rights = temporary.stat().st_mode
+        temporary = _free_name_beside(target)
         try:
+            _make(temporary)
+            rights = temporary.stat().st_mode
             yield temporary
             temporary.chmod(rights)  # safetensors puts a file of its own there, for its owner only
             _flush(temporary)
@@ -69,11 +73,14 @@ def _target(path: Path) -> Path:
     return target
 
 
-def _temporary_beside(target: Path) -> Path:
-    """A new, empty file in the same folder, with the rights that a new file has there."""
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+def _free_name_beside(target: Path) -> Path:
+    """A name in the same folder that no file has: it is drawn at random."""
+    return target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+
+
+def _make(temporary: Path) -> None:
+    """A new, empty file, with the rights that a new file has there."""
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-    return temporary
 
 
 def _flush(path: Path) -> None:

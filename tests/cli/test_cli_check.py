@@ -150,10 +150,6 @@ def test_arguments_that_are_given_reach_the_constructor(told):
             (CONTIGUOUS, "--prompt-ids", "1,2"),
             "--prompt-ids is for a model, and this is a class; leave it out, or give --kind model",
         ),
-        (
-            (CONTIGUOUS, "--adapter", CONTIGUOUS.split(":")[0], "--write-tests", "t.py"),
-            "leave one of the two out",
-        ),
     ],
 )
 def test_what_cannot_be_used_is_told_in_one_line(told, arguments, said):

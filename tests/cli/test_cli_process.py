@@ -90,15 +90,34 @@ def test_ctrl_c_while_the_program_is_imported_is_quiet_and_has_status_130():
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
-def test_ctrl_c_has_status_130_and_ends_the_lines_properly():
-    with started(*RUN, "--policy", "window", "--steps", "242", "--json") as child:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_run_that_is_asked_to_end_has_status_130_all_its_lines_and_its_trace(tmp_path, name):
+    path = tmp_path / "run.kvtrace"
+    many = ("--policy", "window", "--steps", "242", "--json", "--trace", str(path))
+    with started(*RUN, *many) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        child.send_signal(signal.SIGINT)
+        child.send_signal(getattr(signal, name))
         out, error = child.communicate(timeout=100)
     assert (child.returncode, without_progress(error)) == (130, "")
     assert json.loads(out.splitlines()[-1])["reason"] == "cancelled"
+    assert open_trace(path).trace.end == "cancelled"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_a_request_to_end_while_a_file_is_written_leaves_none(tmp_path, name):
+    done = python(
+        "import signal, sys\n"
+        "from core import whole_files\n"
+        f"whole_files._flush = lambda path: signal.raise_signal(signal.{name})\n"
+        "from app.__main__ import main\n"
+        f"sys.exit(main([*{RUN!r}, '--steps', '1', '--trace', {str(tmp_path / 'a.kvtrace')!r}]))"
+    )
+    assert done.returncode == 130
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_reader_that_leaves_early_is_no_traceback():
