@@ -52,7 +52,6 @@ from core.tolerance import (
     largest_gap,
     logits_band,
     row_bands,
-    wrong_floor,
 )
 from core.trace import Trace
 from core.verdict import LogitsVerdict, OffRows, Standing, StepVerdict
@@ -318,9 +317,9 @@ class Judge:
         if place is None or logits is None:
             return None
         reference = right.logits(*place)
-        band = logits_band(self._trace.spec.number_kind, reference)
+        band = self._band(reference)
         error = largest_gap(logits, reference)
-        wrong_above = self._wrong_above(case.record.step, reference, error)
+        wrong_above = self._wrong_above(case.record.step, band, error)
         standing: Standing = "right"
         if not error <= band:
             standing = "wrong" if _is_beyond(error, wrong_above) else "rounding"
@@ -334,10 +333,14 @@ class Judge:
             reference_token=int(reference.argmax()),
         )
 
-    def _wrong_above(self, step: int, reference: FloatArray, error: float) -> float:
+    def _band(self, reference: FloatArray) -> float:
+        """Error of a logit up to which it is right."""
+        return logits_band(self._trace.spec.number_kind, reference)
+
+    def _wrong_above(self, step: int, band: float, error: float) -> float:
         """Error above which logits are wrong."""
-        floor = np.array([wrong_floor(self._trace.spec.number_kind, reference)])
-        return float(self._rounding.limits(step, "logits", 0, floor, np.array([error]))[0])
+        bands = np.array([band])
+        return float(self._rounding.limits(step, "logits", 0, bands, np.array([error]))[0])
 
     def _kept_its_plan(self, case: _Case, own: Forwards) -> bool:
         place, logits = case.own_place, case.record.logits
@@ -345,7 +348,7 @@ class Judge:
             return True
         reference = own.logits(*place)
         error = largest_gap(logits, reference)
-        if _is_beyond(error, self._wrong_above(case.record.step, reference, error)):
+        if _is_beyond(error, self._wrong_above(case.record.step, self._band(reference), error)):
             return False
         passage = self._own_passage(case.place.passage_id)
         n_loose = _n_loose(passage.loose, case.place.first_row)

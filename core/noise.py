@@ -19,9 +19,10 @@ from core.tolerance import FieldNoise, gap
 
 ROWS = ("keys", "values", "residual")
 
-_SHAKEN_BY = {torch.float64: 4.0, torch.float32: 4.0, torch.float16: 1.0, torch.bfloat16: 1.0}
-"""Spacings by which what goes into a layer is moved. Products of 16-bit numbers are summed in a
-wider type and rounded once; in the others each sum is rounded at every term."""
+_SHAKEN_BY = {torch.float64: 4.0, torch.float32: 4.0, torch.float16: 2.0, torch.bfloat16: 2.0}
+"""Spacings by which what goes into a layer is moved. A layer rounds some ten times, each time by
+half a spacing at most; beyond that, sums are rounded at every term, but for products of 16-bit
+numbers, which are summed in a wider type and rounded once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,9 +7,11 @@ tensors inside a layer up to 60 (198) and 29.
 
 The 16-bit types are a matter of their own. What a model computes in them is off by amounts that
 would be faults elsewhere, so their band for logits is narrow, and what lies outside it is called
-wrong only above twice what was measured in models of four layers (22 units; up to 33 of 48 in
-twelve layers of random weights), and above four times the error of a forward without a cache.
-Between the two the verdict is "rounding". `tests/benchmarks/FALSE_ALARMS.md` has 4,000 runs.
+wrong only above four times the error of forwards without a cache. Between the two the verdict is
+"rounding". Where there is no such forward to compare with (a trace or a model of somebody else's,
+two runs of the battery), it is wrong above twice what was measured in models of four layers
+(`wrong_floor`: 22 units; up to 33 of 48 in twelve layers of random weights).
+`tests/benchmarks/FALSE_ALARMS.md` has 4,000 runs.
 """
 
 from collections.abc import Mapping
@@ -64,7 +66,7 @@ NOISE_FACTOR = 4.0
 engine's own number type, largest over the run so far: of the same layer and tensor, or of the
 logits (seen without a fault: up to 5.3 times in float64, 4.0 in float32, 3.5 in bfloat16, 2.4 in
 float16; 10 in models that make rounding grow. So it does not suffice alone: `core.rounding` looks
-closer), nor below the band or floor of this file."""
+closer), nor below the band of this file."""
 
 
 def logits_band(dtype: str, reference: FloatArray) -> float:
@@ -73,7 +75,7 @@ def logits_band(dtype: str, reference: FloatArray) -> float:
 
 
 def wrong_floor(dtype: str, reference: FloatArray) -> float:
-    """Error of a logit below which it is never called wrong."""
+    """Error of a logit below which it is not called wrong where nothing says what rounding does."""
     return WRONG_FACTOR[dtype] * _EPS[dtype] * largest(reference)
 
 

@@ -16,7 +16,7 @@ from core.outcome import OK, PositionLimit, Refused
 from core.reference import Passage, Reference
 from core.session import Session
 from core.spec import Decode, FaultUse, NewPrompt, Prefill, Probe, Rollback, Verify
-from core.tolerance import field_band, wrong_floor
+from core.tolerance import field_band, logits_band
 from tests.helpers.engines import run_by_hand, with_layer, with_record
 from tests.helpers.runs import SCHEMES, SEVEN_IDS, judge_again, judged, run, spec_for, tiny
 
@@ -603,8 +603,8 @@ def test_the_threshold_is_never_below_the_band_and_never_falls():
         found = judged(spec_for("rope", steps=6, capacity=16, dtype=dtype)).verdicts
         thresholds = [verdict.logits.wrong_above for verdict in found]
         assert all(v.logits.wrong_above >= v.logits.band for v in found)
-        floors = [wrong_floor(dtype, verdict.logits.reference) for verdict in found]
-        noisy = [t for t, floor in zip(thresholds, floors, strict=True) if t > floor]
+        bands = [logits_band(dtype, verdict.logits.reference) for verdict in found]
+        noisy = [t for t, band in zip(thresholds, bands, strict=True) if t > band]
         assert noisy == sorted(noisy)
 
 
