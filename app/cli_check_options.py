@@ -1,10 +1,9 @@
 """The options of `kvscope check`."""
 
 import argparse
-from pathlib import Path
 
 from app.cli_shared_options import add_reference_option
-from app.cli_values import positive_number, token_ids
+from app.cli_values import file_path, positive_number, token_ids
 
 KINDS = ("class", "model")
 DECLARATIONS = {
@@ -43,7 +42,12 @@ def add_check_options(parser: argparse.ArgumentParser) -> None:
         help="the file, and what it calls the class, or the function that makes the model",
     )
     add("--kind", choices=KINDS, default=KINDS[0], help="what it is (default: class)")
-    add("--adapter", type=Path, metavar="FILE.py", help="run this file too: it knows how to ask")
+    add(
+        "--adapter",
+        type=file_path,
+        metavar="FILE.py",
+        help="run this file too: it knows how to ask",
+    )
     add("--json", action="store_true", help="the report as one line of JSON")
     _add_class_options(parser.add_argument_group("of a class"))
     _add_model_options(parser.add_argument_group("of a model"))
@@ -74,7 +78,7 @@ def _add_class_options(group: argparse._ArgumentGroup) -> None:
     )
     add(
         "--write-tests",
-        type=Path,
+        type=file_path,
         metavar="FILE.py",
         help="write what is broken as a pytest file that needs nothing of kvscope",
     )

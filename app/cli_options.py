@@ -1,13 +1,13 @@
 """The options of the commands."""
 
 import argparse
-from pathlib import Path
 
 from app.cli_shared_options import add_prompt_options
 from app.cli_values import (
     TENSORS,
     FirstWrong,
     fault_use,
+    file_path,
     positive_number,
     step_number,
     tensor_names,
@@ -29,7 +29,7 @@ def add_fault_files(parser: argparse.ArgumentParser, use: str) -> None:
     """The option that loads faults of one's own; `use` says what becomes of them."""
     parser.add_argument(
         "--fault-file",
-        type=Path,
+        type=file_path,
         action="append",
         default=[],
         metavar="FILE.py",
@@ -95,7 +95,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         help="a table of the largest errors of this step (default: the first that is wrong)",
     )
     add(
-        "--trace", type=Path, metavar="FILE", help="write a full .kvtrace: all numbers of all steps"
+        "--trace",
+        type=file_path,
+        metavar="FILE",
+        help="write a full .kvtrace: all numbers of all steps",
     )
     add("--json", action="store_true", help="JSON Lines instead of an account")
     add("--check", action="store_true", help="exit status 1 if anything is found wrong")
@@ -124,7 +127,7 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
         "attention_tokens_00000          [keys] token index of each key, -1 where it holds none\n"
         "attention_tokens_00000_layer_2  the same for a layer whose rows differ from layer 0's"
     )
-    parser.add_argument("trace", type=Path, metavar="TRACE", help="a .kvtrace")
+    parser.add_argument("trace", type=file_path, metavar="TRACE", help="a .kvtrace")
     parser.add_argument(
         "--tensors",
         type=tensor_names,
@@ -132,7 +135,7 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
         metavar="logits,attention",
         help="what to write (default: both)",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.npz", help="where to")
+    parser.add_argument("--out", type=file_path, required=True, metavar="FILE.npz", help="where to")
     add_fault_files(parser, "use its faults where the trace names them")
 
 
@@ -181,7 +184,7 @@ def add_battery_options(parser: argparse.ArgumentParser) -> None:
     add("--case", metavar="TEXT", help="one case alone, as a failure prints it")
     add(
         "--write-tests",
-        type=Path,
+        type=file_path,
         metavar="FILE",
         help="write the smallest failures as a pytest file",
     )
@@ -222,10 +225,15 @@ def add_matrix_options(parser: argparse.ArgumentParser) -> None:
         choices=policies,
         help="only this policy (repeatable; ranks: sinks, positions re-assigned)",
     )
-    add("--csv", type=Path, metavar="FILE", help="write a line for each cell")
-    add("--markdown", type=Path, metavar="FILE", help="write the table")
-    add("--picture", type=Path, metavar="FILE.svg", help="draw the table")
-    add("--resume", type=Path, metavar="FILE", help="keep finished cells here, and go on from them")
+    add("--csv", type=file_path, metavar="FILE", help="write a line for each cell")
+    add("--markdown", type=file_path, metavar="FILE", help="write the table")
+    add("--picture", type=file_path, metavar="FILE.svg", help="draw the table")
+    add(
+        "--resume",
+        type=file_path,
+        metavar="FILE",
+        help="keep finished cells here, and go on from them",
+    )
     add("--json", action="store_true", help="JSON Lines instead of the table")
 
 

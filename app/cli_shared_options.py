@@ -1,9 +1,8 @@
 """Options that several commands have."""
 
 import argparse
-from pathlib import Path
 
-from app.cli_values import token_ids
+from app.cli_values import file_path, token_ids
 
 
 def add_prompt_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -17,4 +16,4 @@ def add_prompt_options(parser: argparse.ArgumentParser, *, required: bool) -> No
 
 def add_reference_option(parser: argparse._ActionsContainer, use: str) -> None:
     """A checkpoint to be compared with; `use` says what becomes of it."""
-    parser.add_argument("--reference", type=Path, metavar="FOLDER", help=use)
+    parser.add_argument("--reference", type=file_path, metavar="FOLDER", help=use)

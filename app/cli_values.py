@@ -3,6 +3,7 @@
 import argparse
 import re
 from enum import Enum
+from pathlib import Path
 
 from core.errors import FaultError
 from core.faults.use_text import use_of
@@ -15,6 +16,13 @@ class FirstWrong(Enum):
     """A step that is known only once the run is judged."""
 
     STEP = "the first step that is wrong"
+
+
+def file_path(text: str) -> Path:
+    """Where a file or a folder is; whether it is there is not asked."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty; give the path of a file")
+    return Path(text)
 
 
 def positive_number(text: str) -> int:

@@ -131,7 +131,10 @@ def _wanted(
     for entry in layout.entries:
         for name, shape in zip(entry.stored, entry.stored_shapes, strict=True):
             if name not in known:
-                raise ModelError(f"{folder}: has no tensor {name} (expected {_shown(shape)})")
+                raise ModelError(
+                    f"{folder}: has no tensor {name} (expected {_shown(shape)}); config.json asks "
+                    "for it, so give the weights that belong to it"
+                )
             found = known[name]
             if found.shape != shape:
                 raise ModelError(

@@ -97,6 +97,7 @@ def complaint(capsys):
         (["export", "gone.kvtrace", "--out", "no/x.npz"], "no/x.npz", "a folder that you can"),
         (["export", "a", "--tensors", "keys", "--out", "x.npz"], "'keys'", "logits,attention"),
         (["export", "a"], "--out", "required"),
+        (["run", "--trace="], "--trace", "the path of a file"),
         (["compare", "a.kvtrace", "b.kvtrace"], "a.kvtrace", "a .kvtrace"),
         (["compare", "a.kvtrace"], "B", "required"),
         (["faults", "--yaml"], "--yaml", "--help"),

@@ -288,7 +288,10 @@ def test_a_missing_tensor_is_named_with_its_shape(
     name, shape = FIRST_LAYER[family]
     _change_tensors(folder, lambda tensors: tensors.pop(name))
 
-    assert _refusal(folder).endswith(f"has no tensor {name} (expected {shape})")
+    assert _refusal(folder).endswith(
+        f"has no tensor {name} (expected {shape}); config.json asks for it, so give the weights "
+        "that belong to it"
+    )
 
 
 @pytest.mark.parametrize("family", FAMILY)
