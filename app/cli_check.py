@@ -105,11 +105,6 @@ def _source(arguments: argparse.Namespace) -> Source:
     adapter: Path | None = arguments.adapter
     if adapter is not None and arguments.args:
         raise NotDrivableError("--args is not for a class with an adapter: its make() says it all")
-    if adapter is not None and arguments.write_tests is not None:
-        raise NotDrivableError(
-            "--write-tests writes tests that need nothing of kvscope, and an adapter does; "
-            "leave one of the two out"
-        )
     given = constructor_arguments(arguments.args)
     return Source(path, name, given, None if adapter is None else adapter.resolve())
 
@@ -132,7 +127,8 @@ def _write_tests(
         said = f"{path} is not written: no rule is broken"
     else:
         with replacing(path) as temporary:
-            temporary.write_text(test_file(source, plan, verdicts), encoding="utf-8")
+            text = test_file(source, plan, verdicts, path.resolve().parent)
+            temporary.write_text(text, encoding="utf-8")
         said = f"tests that fail as this class does: {path}"
     if arguments.json:
         complain(said)

@@ -3,14 +3,14 @@
 import argparse
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from app.cli_check_target import target
 from app.cli_progress import Counter
-from core.contract.model.check import Outcome, Report, check_model_of
+from core.contract.model.check import Report, check_model_of
 from core.contract.model.finding import Finding
-from core.contract.model.reference import reference_finding, reference_logits
+from core.contract.model.outcome import Outcome
+from core.contract.model.reference import compared
 from core.contract.model.report import NOT_COVERED, as_json
 from core.contract.model.sessions import N_STEPS, Wish
 from core.contract.model.subject import ModelSubject, Source
@@ -39,7 +39,7 @@ def check_model(arguments: argparse.Namespace) -> int:
             sys.stdout.write(f"{json.dumps(told, allow_nan=False)}\n")
         raise
     if reference is not None:
-        report = _compared(report, reference)
+        report = compared(report, reference)
     if arguments.json:
         told = as_json(report, has_reference=reference is not None)
         sys.stdout.write(f"{json.dumps(told, allow_nan=False)}\n")
@@ -69,17 +69,6 @@ def _wish(arguments: argparse.Namespace) -> Wish:
         arguments.steps or N_STEPS,
         with_numbers=arguments.reference is not None,
     )
-
-
-def _compared(report: Report, folder: Path) -> Report:
-    """With what the checkpoint says of the model without a cache."""
-    right, who = reference_logits(folder, report.ids)
-    assert report.uncached.logits is not None  # noqa: S101  (they were asked for)
-    found = reference_finding(report.uncached.logits[0], right, report.bands, who)
-    note = f"without a cache the model equals {folder} (by {who})"
-    if found is None:
-        return replace(report, notes=(*report.notes, note))
-    return replace(report, findings=(found, *report.findings))
 
 
 def _tell(name: str, report: Report, *, has_reference: bool) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QProcess, Signal, Slot
 import core.contract
 
 START = Path(core.contract.__file__).with_name("telling_start.py")
+ENDS = frozenset(("report", "run", "cannot"))
 LEAVING_MS = 3000
 N_LAST_BYTES = 400
 
@@ -60,7 +61,7 @@ class OwnCheck(QObject):
             line = bytes(self._process.readLine().data())
             if not self._is_stopped:
                 told = json.loads(line)
-                self._is_complete |= "report" in told or "cannot" in told
+                self._is_complete |= not ENDS.isdisjoint(told)
                 self.told.emit(told)
 
     @Slot()

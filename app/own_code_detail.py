@@ -13,17 +13,28 @@ from PySide6.QtWidgets import (
 )
 
 from app.own_code_list import sign_colour, state_words
+from app.own_code_source import numbered
 from app.own_code_steps import StepsCanvas
 from app.theme import Theme
 from app.widgets.code_lines import ShownLine, broken
 from app.widgets.code_text import CodeText
-from app.widgets.python_style import Span, styled_lines
 from core.contract.names_in_file import SourceOf
 from core.contract.own_report import Row
 
 HEAD_EXTRA_PX = 3
 FRAME_PX, SECTION_PX = 4, 8
 NOT_YET = "Not asked yet"
+PANELS = "See these calls in all panels"
+DECODES = (
+    "decodes, and your class keeps its keys and values: the same calls with a model's rows, with "
+    "cache, mask, attention and verdicts, from the first wrong step on"
+)
+STEPS = "See these calls step by step"
+READS = (
+    "Your model reads the text in these calls: tokens, logits beside those without a cache, and "
+    "verdicts, from the first wrong call on; what happens inside it is in the evidence"
+)
+NO_RUN = "Not for these: no decode loop makes all of these calls, so no model has rows for them"
 PLACES: tuple[tuple[str, str], ...] = (
     ("expected", "Expected"),
     ("found", "Found"),
@@ -35,6 +46,7 @@ class OwnCodeDetail(QScrollArea):
     """Shows one row of a report."""
 
     run_wanted = Signal(str)
+    panels_wanted = Signal(object)
 
     def __init__(self, theme: Theme) -> None:
         """Empty."""
@@ -50,6 +62,8 @@ class OwnCodeDetail(QScrollArea):
         self._titles = {name: _label("") for name, _ in PLACES}
         self.evidence = _label("Evidence")
         self.code_title, self.code = _label(""), CodeText(theme, "The code of the call")
+        self.panels_button, self.of_run = QPushButton(PANELS), _label("The run of these calls")
+        self.panels_button.clicked.connect(self._want_panels)
         self.run_button = QPushButton()
         self.run_button.clicked.connect(self._want_run)
         self._build()
@@ -79,6 +93,7 @@ class OwnCodeDetail(QScrollArea):
             label.setVisible(bool(label.text()))
         for part in (self.steps, self.steps_title):
             part.setVisible(bool(steps))
+        self._offer_panels(row)
         preset = "" if row is None else row.preset
         self.run_button.setVisible(bool(preset))
         self.run_button.setText(f"See {preset} in a run")
@@ -89,6 +104,7 @@ class OwnCodeDetail(QScrollArea):
         self._show_code()
         self._colour()
         if is_other:
+            self.say_of_run("")
             self.verticalScrollBar().setValue(0)
 
     def dress(self, theme: Theme) -> None:
@@ -130,6 +146,8 @@ class OwnCodeDetail(QScrollArea):
             self._column.addWidget(part)
         self._column.addLayout(grid)
         self._column.addSpacing(SECTION_PX)
+        self._column.addWidget(self.panels_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self._column.addWidget(self.of_run)
         self._column.addWidget(self.run_button, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addWidget(self.code_title)
         self._column.addWidget(self.code)
@@ -139,6 +157,26 @@ class OwnCodeDetail(QScrollArea):
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("What is behind the chosen line")
+
+    def say_of_run(self, words: str) -> None:
+        """How far the run of a sequence is, or why there is none; empty: nothing."""
+        self.of_run.setText(words)
+        self.of_run.setVisible(bool(words))
+
+    def _offer_panels(self, row: Row | None) -> None:
+        """A sequence can be seen in all panels where a decode loop could make its calls."""
+        run, reading = (None, None) if row is None else (row.run, row.reading)
+        is_there = run is not None or reading is not None
+        self.panels_button.setVisible(is_there or (row is not None and bool(row.steps)))
+        self.panels_button.setEnabled(is_there)
+        self.panels_button.setText(PANELS if reading is None else STEPS)
+        tip = NO_RUN if run is None else f"{run.model} {DECODES}"
+        self.panels_button.setToolTip(tip if reading is None else READS)
+
+    @Slot()
+    def _want_panels(self) -> None:
+        if self._row is not None and (self._row.run or self._row.reading) is not None:
+            self.panels_wanted.emit(self._row)
 
     @Slot()
     def _want_run(self) -> None:
@@ -156,7 +194,7 @@ class OwnCodeDetail(QScrollArea):
         for place, source in enumerate(self._sources):
             if place:
                 lines.append(ShownLine(()))
-            lines += _numbered(source, self._marked)
+            lines += numbered(source, self._marked)
         shown = [part for line in lines for part in broken(line, n_columns)]
         height = self.code.fontMetrics().lineSpacing() * (len(shown) + 1) + FRAME_PX
         self.code.setFixedHeight(height)
@@ -165,22 +203,13 @@ class OwnCodeDetail(QScrollArea):
 
     def _colour(self) -> None:
         theme = self._theme
-        for label in (self.under, self.steps_title, self.code_title, *self._titles.values()):
+        dim = (self.under, self.of_run, self.steps_title, self.code_title, *self._titles.values())
+        for label in dim:
             _paint(label, theme.dim)
         is_wrong = self._row is not None and self._row.state in ("fail", "wrong")
         if self._row is not None:
             _paint(self.fields["found"], sign_colour(self._row.state, theme) if is_wrong
                    else theme.text)  # fmt: skip
-
-
-def _numbered(source: SourceOf, marked: int | None) -> list[ShownLine]:
-    """The lines with their numbers in the file; `marked` is the number of a wrong one."""
-    width = len(str(source.first_line + source.text.count("\n")))
-    lines: list[ShownLine] = []
-    for number, spans in enumerate(styled_lines(source.text), source.first_line):
-        head = Span(f"{number:>{width}}  ", "faint")
-        lines.append(ShownLine((head, *spans), mark="wrong" if number == marked else "none"))
-    return lines
 
 
 def _evidence(row: Row) -> str:

@@ -25,6 +25,8 @@ from core.errors import CoreError
 
 PYTHON = "Python (*.py)"
 MOST_TOKENS = 10_000_000
+OF_MODEL = ("Vocabulary", "Prompt", "Reference")
+LABELS = ("Arguments", "Promises", *OF_MODEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,16 @@ class Wishes:
         declared: what the class promises.
         adapter: a file with an adapter; None: the code is recognised.
         vocab: token ids that a model knows; None: as it says.
+        prompt: token ids that it reads first, as typed; empty: some at random.
+        reference: folder of the checkpoint that it is to equal; None: there is none.
     """
 
     arguments: str = ""
     declared: tuple[str, ...] = ()
     adapter: Path | None = None
     vocab: int | None = None
+    prompt: str = ""
+    reference: Path | None = None
 
     def values(self) -> dict[str, Any]:
         """The arguments as values.
@@ -50,6 +56,22 @@ class Wishes:
             CoreError: they are no list of names and plain values.
         """
         return constructor_arguments(self.arguments)
+
+    def prompt_ids(self) -> tuple[int, ...]:
+        """The prompt as numbers.
+
+        Raises:
+            CoreError: it is no list of token ids.
+        """
+        words = self._prompt_words
+        odd = next((word for word in words if not word.isdecimal()), None)
+        if odd is not None:
+            raise CoreError(f"the prompt is token ids such as 3, 1, 4; {odd!r} is none")
+        return tuple(map(int, words))
+
+    @property
+    def _prompt_words(self) -> list[str]:
+        return self.prompt.replace(",", " ").split()
 
     def options(self, kind: Kind) -> list[str]:
         """As `kvscope check` takes them."""
@@ -60,6 +82,8 @@ class Wishes:
         else:
             found += ["--kind", "model"]
             found += [] if self.vocab is None else ["--vocab", str(self.vocab)]
+            found += ["--prompt-ids", ",".join(self._prompt_words)] if self.prompt else []
+            found += [] if self.reference is None else ["--reference", str(self.reference)]
         return found + ([] if self.adapter is None else ["--adapter", str(self.adapter)])
 
 
@@ -72,13 +96,15 @@ class OwnCodeForm(QWidget):
         """Nothing is said."""
         super().__init__()
         self._path: Path | None = None
+        self._folder: Path | None = None
         self._kind: Kind = "class"
         self.arguments = QLineEdit()
         self.boxes = {name: QCheckBox(name.replace("_", " ")) for name in DECLARATIONS}
         self.adapter, self.no_adapter = QPushButton("Choose…"), QPushButton("None")
-        self.vocab = QSpinBox()
+        self.vocab, self.prompt = QSpinBox(), QLineEdit()
+        self.reference, self.no_reference = QPushButton("Choose…"), QPushButton("None")
         self.complaint = QLabel()
-        self._labels = {name: QLabel(name) for name in ("Arguments", "Promises", "Vocabulary")}
+        self._labels = {name: QLabel(name) for name in LABELS}
         self._build()
         self._connect()
         self.dress(theme)
@@ -90,7 +116,8 @@ class OwnCodeForm(QWidget):
         declared = tuple(name for name, box in self.boxes.items() if box.isChecked())
         vocab = self.vocab.value() or None
         if self._kind == "model":
-            return Wishes(adapter=self._path, vocab=vocab)
+            prompt = self.prompt.text().strip()
+            return Wishes("", (), self._path, vocab, prompt, self._folder)
         return Wishes(self.arguments.text().strip(), declared, self._path)
 
     def show_kind(self, kind: Kind) -> None:
@@ -101,19 +128,23 @@ class OwnCodeForm(QWidget):
             part.setVisible(is_class)
         for box in self.boxes.values():
             box.setVisible(is_class)
-        self._labels["Vocabulary"].setVisible(not is_class)
-        self.vocab.setVisible(not is_class)
+        of_model = (self.vocab, self.prompt, self.reference)
+        for part in (*of_model, *(self._labels[name] for name in OF_MODEL)):
+            part.setVisible(not is_class)
+        self.no_reference.setVisible(not is_class and self._folder is not None)
 
     def forget(self) -> None:
         """Another file: nothing is said of it yet."""
         blockers = [QSignalBlocker(part) for part in (self.vocab, *self.boxes.values())]
         self.arguments.clear()
+        self.prompt.clear()
         self.vocab.setValue(0)
         for box in self.boxes.values():
             box.setChecked(False)
         del blockers
-        self._path = None
+        self._path = self._folder = None
         self._show_adapter()
+        self._show_reference()
         self.complain("")
 
     def complain(self, words: str) -> None:
@@ -124,7 +155,8 @@ class OwnCodeForm(QWidget):
     def dress(self, theme: Theme) -> None:
         """Show in another theme."""
         restyle(self.complaint, complaint_style(theme))
-        self.arguments.setFont(theme.mono())
+        for field in (self.arguments, self.prompt):
+            field.setFont(theme.mono())
         for box in self.boxes.values():
             restyle(box, tick_box_style(theme))
 
@@ -136,6 +168,15 @@ class OwnCodeForm(QWidget):
         self.vocab.setSpecialValueText("as the model says")
         self.vocab.setAccessibleName("Token ids that the model knows")
         self.vocab.setKeyboardTracking(False)
+        self.prompt.setPlaceholderText("some at random, else such as 3, 1, 4")
+        self.prompt.setAccessibleName("Token ids of the prompt")
+        self.prompt.setToolTip("The token ids that the model reads first")
+        self.reference.setAccessibleName("Reference")
+        self.reference.setToolTip(
+            "The folder of the checkpoint that the model is to equal without a cache: it shows a "
+            "fault that both of its ways share"
+        )
+        self.no_reference.setAccessibleName("No reference")
         self.adapter.setAccessibleName("Adapter")
         self.adapter.setToolTip("A file that knows how to drive this code; it is run too")
         self.no_adapter.setAccessibleName("No adapter")
@@ -162,9 +203,20 @@ class OwnCodeForm(QWidget):
         files.addStretch(1)
         grid.addWidget(QLabel("Adapter"), 3, 0)
         grid.addLayout(files, 3, 1)
+        folder = QHBoxLayout()
+        for button in (self.reference, self.no_reference):
+            folder.addWidget(button)
+        folder.addStretch(1)
+        grid.addWidget(self._labels["Prompt"], 4, 0)
+        grid.addWidget(self.prompt, 4, 1)
+        grid.addWidget(self._labels["Reference"], 5, 0)
+        grid.addLayout(folder, 5, 1)
 
     def _connect(self) -> None:
         self.arguments.editingFinished.connect(self._on_arguments)
+        self.prompt.editingFinished.connect(self._on_prompt)
+        self.reference.clicked.connect(self._choose_reference)
+        self.no_reference.clicked.connect(self._drop_reference)
         self.arguments.setModified(False)
         self.vocab.valueChanged.connect(self.edited)
         for box in self.boxes.values():
@@ -184,6 +236,38 @@ class OwnCodeForm(QWidget):
             self.complain(str(error))
             return
         self.edited.emit()
+
+    @Slot()
+    def _on_prompt(self) -> None:
+        """Likewise."""
+        if not self.prompt.isModified():
+            return
+        self.prompt.setModified(False)
+        try:
+            self.wishes.prompt_ids()
+        except CoreError as error:
+            self.complain(str(error))
+            return
+        self.edited.emit()
+
+    @Slot()
+    def _choose_reference(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, "Reference")
+        if folder:
+            self._folder = Path(folder)
+            self._show_reference()
+            self.edited.emit()
+
+    @Slot()
+    def _drop_reference(self) -> None:
+        self._folder = None
+        self._show_reference()
+        self.edited.emit()
+
+    def _show_reference(self) -> None:
+        folder = self._folder
+        self.reference.setText("Choose…" if folder is None else folder.name)
+        self.no_reference.setVisible(folder is not None and self._kind == "model")
 
     @Slot(bool)
     def _on_promise(self, is_on: bool) -> None:  # noqa: FBT001  (a signal of Qt)

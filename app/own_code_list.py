@@ -46,6 +46,7 @@ STATE_WORDS: dict[RowState, str] = {
     "wrong": "wrong",
     "not_taken": "not taken",
 }
+LONGEST_REMARK = "follows from 40"
 QUIET: tuple[RowState, ...] = ("waiting", "not_offered", "skipped", "not_taken")
 SIGN_PX, NUMBER_PX, GAP_PX = 24, 24, 8
 
@@ -162,18 +163,16 @@ class LinePainter(QStyledItemDelegate):
         self.theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """A line; a finding has room for all that it says."""
+        """As many lines as the text needs."""
         line: Line = index.data(ROW_ROLE)
         height = self.theme.target_px
         if line.row is None:
             return QSize(0, height + self.theme.margin_px)
-        if line.is_finding:
-            text = self._words_of(line, QRect(0, 0, self._view.viewport().width(), height))
-            metrics = QFontMetrics(self.theme.sans())
-            flags = Qt.TextFlag.TextWordWrap
-            needed = metrics.boundingRect(QRect(0, 0, text.width(), 9999), flags, line.text)
-            height = max(height, needed.height() + self.theme.margin_px)
-        return QSize(0, height)
+        text = self._words_of(line, QRect(0, 0, self._view.viewport().width(), height))
+        metrics = QFontMetrics(self.theme.sans())
+        flags = Qt.TextFlag.TextWordWrap
+        needed = metrics.boundingRect(QRect(0, 0, text.width(), 9999), flags, line.text)
+        return QSize(0, max(height, needed.height() + self.theme.margin_px))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint one line."""
@@ -207,19 +206,11 @@ class LinePainter(QStyledItemDelegate):
         sign = QRect(place.left(), place.top(), theme.px(SIGN_PX), place.height())
         painter.drawText(sign, Qt.AlignmentFlag.AlignCenter, SIGNS[row.state])
         words = self._words_of(line, place)
+        if row.number is not None and not line.is_finding:
+            self._number(painter, place, row.number)
         painter.setFont(theme.sans())
         painter.setPen(theme.dim if row.state in QUIET else theme.text)
-        if line.is_finding:
-            flags = Qt.TextFlag.TextWordWrap | middle
-            painter.drawText(words, flags, line.text)
-        else:
-            if row.number is not None:
-                self._number(painter, place, row.number)
-                painter.setFont(theme.sans())
-            elide = Qt.TextElideMode.ElideRight
-            cut = painter.fontMetrics().elidedText(line.text, elide, words.width())
-            painter.setPen(theme.dim if row.state in QUIET else theme.text)
-            painter.drawText(words, middle, cut)
+        painter.drawText(words, Qt.TextFlag.TextWordWrap | middle, line.text)
         painter.setFont(theme.sans(px=theme.small_px))
         painter.setPen(theme.alarm if row.state in ("fail", "wrong") else theme.dim)
         right = place.adjusted(0, 0, -theme.margin_px, 0)
@@ -241,7 +232,8 @@ class LinePainter(QStyledItemDelegate):
         if row is not None and row.number is not None and not line.is_finding:
             left += theme.px(NUMBER_PX) + 2
         small = QFontMetrics(theme.sans(px=theme.small_px))
-        remark = "" if row is None else _remark(line, row)
+        # Of a rule the longest remark: its lines stay the same whatever comes of it.
+        remark = _remark(line, row) if row is not None and line.is_finding else LONGEST_REMARK
         right = small.horizontalAdvance(remark) + GAP_PX + theme.margin_px
         return place.adjusted(left, 0, -right, 0)
 

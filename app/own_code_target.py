@@ -36,6 +36,8 @@ class Target:
             "declared": list(wishes.declared),
             "adapter": None if adapter is None else str(adapter.resolve()),
             "vocab": wishes.vocab,
+            "prompt": list(wishes.prompt_ids()),
+            "reference": None if wishes.reference is None else str(wishes.reference),
         }
 
     def as_it_is_now(self) -> tuple["Target", Sequence[Named]]:

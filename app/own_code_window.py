@@ -1,9 +1,10 @@
 """Somebody's code in a window of its own: what is wrong with it, and again whenever it is saved.
 
-A little more than 300 lines: it joins file, process, list and detail, and has no other work.
+More than 300 lines: it joins file, process, list and detail, and has no other work.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from app.own_code_takeaway import copy_command, write_tests
 from app.own_code_target import Target
 from app.own_code_trust import Trust
 from app.own_code_watch import FileWatch
+from app.own_run import RunWish
 from app.theme import Theme
 from core.contract.names_in_file import Named, methods_of, text_of
 from core.contract.own_report import Row
@@ -33,11 +35,20 @@ LEAST_SIZE = (640, 400)
 class OwnCodeWindow(QWidget):
     """Checks one thing in one file at a time; the window of the run stays free meanwhile.
 
-    `rested` is told whenever no check runs any more, `run_wanted` with the id of a fault.
+    Signals:
+        began: a check begins.
+        rested: no check runs any more.
+        run_wanted: the id of a fault whose run is to be shown.
+        panels_wanted: a `RunWish`, for a run of this class.
+
+    Attributes:
+        is_stale: whether what is shown is not what the last check was to find.
     """
 
+    began = Signal()
     rested = Signal()
     run_wanted = Signal(str)
+    panels_wanted = Signal(object)
 
     def __init__(self, theme: Theme, trust: Trust) -> None:
         """Takes what knows which files may be run."""
@@ -53,6 +64,7 @@ class OwnCodeWindow(QWidget):
         self._shown: Row | None = None
         self.account = Account("class")
         self._is_chosen = self._is_placing = False
+        self.is_stale = True
         self._check: OwnCheck | None = None
         self._leaving: list[OwnCheck] = []
         self._watch = FileWatch(self)
@@ -80,6 +92,7 @@ class OwnCodeWindow(QWidget):
     def start(self) -> None:
         """Check the file as it is now; a check that runs is left for it."""
         self._leave_check()
+        self.is_stale = True
         self.parts.form.complain("")
         wishes = self.parts.form.wishes
         if not self._may_run_adapter(wishes.adapter):
@@ -102,7 +115,35 @@ class OwnCodeWindow(QWidget):
         self._check.ended.connect(self._on_ended)
         self.account.begin()
         self.parts.show_checking(self.account)
+        self.began.emit()
         self._check.start(ask)
+
+    def wish_of(self, row: Row) -> RunWish | None:
+        """A run of what is checked now, with the calls of a row; None: what was said does not fit.
+
+        It runs what was run to be checked.
+        """
+        try:
+            ask = self._target.ask(self.parts.form.wishes)
+        except CoreError as error:
+            self.parts.form.complain(str(error))
+            return None
+        return RunWish(row, self._target.path.name, self._target.named.name, self._text, ask)
+
+    def wish_again(self, wish: RunWish) -> RunWish | None:
+        """The same run of the file as it was checked last; None: that is another thing, or none.
+
+        Where a rule has another sequence now, that; where it holds, or has none, the same calls.
+        """
+        report, ask = self.account.report, wish.ask
+        named = self._target.named.name
+        if report is None or (ask["path"], ask["name"]) != (str(self._target.path), named):
+            return None
+        rows = (*report.findings, *report.rows)
+        row = next((row for row in rows if row.key == wish.row.key), wish.row)
+        if row.run is None and row.reading is None:
+            row = replace(row, run=wish.row.run, reading=wish.row.reading)
+        return self.wish_of(row)
 
     @Slot()
     def cancel(self) -> None:
@@ -133,6 +174,7 @@ class OwnCodeWindow(QWidget):
         parts.names.currentIndexChanged.connect(self._on_name)
         parts.form.edited.connect(self.start)
         parts.detail.run_wanted.connect(self.run_wanted)
+        parts.detail.panels_wanted.connect(self._want_panels)
         parts.list.selectionModel().currentChanged.connect(self._on_chosen)
         QShortcut(QKeySequence(Qt.Key.Key_Escape), self, self._escape)
         QShortcut(QKeySequence("Ctrl+W"), self, self.close)
@@ -204,6 +246,7 @@ class OwnCodeWindow(QWidget):
     def _show_report(self) -> None:
         report, kind = self.account.report, self.account.kind
         assert report is not None  # noqa: S101  (it was just taken)
+        self.is_stale = False
         self.parts.about.set_full_text(report.about)
         self._show_rows()
         self.parts.show_notes(report.notes)
@@ -286,6 +329,12 @@ class OwnCodeWindow(QWidget):
         self.parts.detail.show_row(row, sources, line)
 
     # What a person does.
+
+    @Slot(object)
+    def _want_panels(self, row: Row) -> None:
+        wish = self.wish_of(row)
+        if wish is not None:
+            self.panels_wanted.emit(wish)
 
     @Slot()
     def _escape(self) -> None:

@@ -117,7 +117,7 @@ class Ask:
 
     Attributes:
         call: read, look, overwrite_given, overwrite_got, length, seen, reset, truncate, reorder,
-            snapshot, restore or copy.
+            snapshot, restore, copy, blocks, fork or other (go on with the text that was forked).
         layer: of read and length.
         of: of look and overwrite_got: which pair that came back; of overwrite_given: which append.
         n: of truncate.
@@ -150,6 +150,9 @@ class Ask:
             "overwrite_got": "overwrite what came back with 9",
             "length": f"length{layer}",
             "truncate": f"truncate to {self.n}",
+            "blocks": "look at the blocks",
+            "fork": "fork: another text that begins as this one",
+            "other": "go on with the other text",
             "reorder": f"reorder {list(self.index)}",
         }.get(self.call, self.call)
 
@@ -173,6 +176,7 @@ class Answer:
         pair: keys and values, each in the layout of the surface; None: nothing came back.
         number: a length or a count of tokens; None: what came back is no whole number.
         kind: the Python type of that number.
+        blocks: ids of free blocks, then of those of each text; None: not asked.
         error: what was raised: class and message; None: nothing.
         where: the line of the user's file in which that was, or in which it hung; "": not known.
         is_mistake: whether Python raised it over the code of the class; else somebody wrote
@@ -183,6 +187,7 @@ class Answer:
     pair: tuple[Told, Told] | None = None
     number: int | None = None
     kind: str | None = None
+    blocks: tuple[tuple[int, ...], ...] | None = None
     error: tuple[str, str] | None = None
     where: str = ""
     is_mistake: bool = False
@@ -206,6 +211,8 @@ def answer_of(told: dict[str, Any]) -> Answer:
     value = told["ok"]
     if isinstance(value, list) and len(value) == 2:  # pyright: ignore[reportUnknownArgumentType]
         return Answer(pair=(_told(value[0]), _told(value[1])))  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, dict) and "blocks" in value:
+        return Answer(blocks=tuple(tuple(ids) for ids in value["blocks"]))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(value, dict):
         number = value["value"]  # pyright: ignore[reportUnknownVariableType]
         return Answer(number=None if number is None else int(number), kind=str(value["kind"]))  # pyright: ignore[reportUnknownArgumentType]

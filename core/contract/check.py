@@ -12,7 +12,7 @@ from core.contract.repairs import repair_of
 from core.contract.rule import AN_ANSWER, SHARED, Break, Case, Heard, Rule
 from core.contract.rules import RULES
 from core.contract.subject import GaveUpError, Subject
-from core.contract.unasked import DECLARED_OUT, PAGED, WHY_PAGED, why_none
+from core.contract.unasked import DECLARED_OUT, WHY_LACKING, why_none
 
 State = Literal["pass", "fail", "follows", "note", "not_offered", "skipped"]
 N_TRIES = 3
@@ -87,8 +87,6 @@ def check(
             told(verdicts[rule.number])
         if failure is not None and verdict.state == "fail":
             failures.append(failure)
-    for number in sorted(wanted & set(PAGED)):
-        verdicts[number] = Verdict(number, PAGED[number], "not_offered", why=WHY_PAGED)
     for number, root in _followers(subject, plan, failures):
         verdicts[number] = replace(verdicts[number], state="follows", root=root)
     return [verdicts[number] for number in sorted(verdicts)]
@@ -118,7 +116,8 @@ def _asked(subject: Subject, plan: Plan, rule: Rule) -> tuple[Verdict, _Failure 
             return Verdict(rule.number, rule.title, "skipped", why=why), None
     missing = [name for name in rule.needs if not plan.offers(name)]
     if missing:
-        return Verdict(rule.number, rule.title, "not_offered", why=f"no {missing[0]}"), None
+        why = WHY_LACKING.get(missing[0], f"no {missing[0]}")
+        return Verdict(rule.number, rule.title, "not_offered", why=why), None
     n = 0
     for case in rule.cases(plan):
         n += 1
@@ -182,8 +181,9 @@ def _shrunk(
 
 def _told(subject: Subject, plan: Plan, rule: Rule, case: Case) -> Break | None:
     names = [call.call for call in case.calls if isinstance(call, Ask)]
-    if "restore" in names and "snapshot" not in names[: names.index("restore")]:
-        return None  # there is nothing to go back to
+    for name, needed in (("restore", "snapshot"), ("other", "fork")):
+        if name in names and needed not in names[: names.index(name)]:
+            return None  # there is nothing to go back to, or to go on with
     try:
         return _broken(subject, plan, rule, case)
     except (IndexError, StopIteration):  # the rule needs a call that is not there any more

@@ -19,9 +19,9 @@ import numpy as np
 from core.arrays import FloatArray, IntArray
 from core.contract.calls import Append, Sizes
 from core.contract.check import Verdict
+from core.contract.decode_fit import NoModelError, fitting_model
 from core.contract.decode_model import Sight, SmallModel, in_step
 from core.contract.decode_rows import Caches, NoRowsError, NotTakenError, StrangeTypeError
-from core.contract.decode_sizes import only_size
 from core.contract.ideal import fits
 from core.contract.numbers import NARROW, rounded
 from core.contract.plan import Plan
@@ -146,19 +146,13 @@ def model_test(subject: Subject, plan: Plan) -> ModelTest:
     done: list[str] = []
     also: dict[str, None] = {}
     for name in MODELS:
-        model = SmallModel.load(name)
-        sizes = _sizes(plan, model)
-        if sizes is None:
-            words = f"{name}: its rows are of other sizes than those that are given"
-            not_covered[words] = None
-            continue
         try:
-            of_one_size = only_size(subject, plan, sizes)
-            if of_one_size:
-                not_covered[of_one_size] = None
-                continue
-            done.append(name)
-            found = _first_wrong(subject, plan, model, sizes, name, also, not_covered)
+            model, sizes = fitting_model(subject, plan, name)
+            done.append(model.config.name)
+            found = _first_wrong(subject, plan, model, sizes, also, not_covered)
+        except NoModelError as error:
+            not_covered[str(error)] = None
+            continue
         except (GaveUpError, StrangeTypeError) as error:
             return ModelTest((), None, (*not_covered, str(error)))
         if found is not None:
@@ -171,11 +165,11 @@ def _first_wrong(
     plan: Plan,
     model: SmallModel,
     sizes: Sizes,
-    name: str,
     also: dict[str, None],
     not_covered: dict[str, None],
 ) -> DecodeFinding | None:
     """Of one model; what else was fed, or refused, is noted in the two."""
+    name = model.config.name
     for run in (*_runs(plan, name), *_odd_runs(plan, name)):
         try:
             found = _decoded(subject, plan, model, sizes, run)
@@ -189,19 +183,6 @@ def _first_wrong(
         if run.what:
             also[run.what] = None
     return None
-
-
-def _sizes(plan: Plan, model: SmallModel) -> Sizes | None:
-    """Sizes for a model's rows; None where arguments that were given say otherwise."""
-    config = model.config
-    others = {"d_k": config.d_head, "d_v": config.d_head}
-    if plan.has_heads:
-        others["n_heads"] = config.n_kv_heads
-    if plan.surface.takes_layer:
-        others["n_layers"] = config.n_layers
-    sizes = plan.sizes(1, **others)
-    fits = all(getattr(sizes, name) == number for name, number in others.items())
-    return sizes if fits and sizes.batch == 1 else None
 
 
 def _runs(plan: Plan, model: str) -> Iterator[_Run]:

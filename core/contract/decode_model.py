@@ -1,7 +1,7 @@
 """A small model that decodes with rows which somebody else keeps; NumPy float64."""
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,6 +49,36 @@ class Sight:
         return tokens
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LayerNumbers:
+    """What a layer computed. T new tokens, m rows read, Hq query heads of size D.
+
+    Attributes:
+        queries: [Hq, T, D] as used in the scores.
+        tokens: [m] token index that each row is taken for; below 0: no token.
+        mask: [T, m] whether a query sees a row.
+        scores: [Hq, T, m] scaled and biased, before the mask.
+        weights: [Hq, T, m] softmax of the scores that are seen.
+        output: [T, d_model] of attention.
+        residual: [T, d_model] after the layer.
+    """
+
+    queries: Float64Array
+    tokens: IntArray
+    mask: BoolArray
+    scores: Float64Array
+    weights: Float64Array
+    output: Float64Array
+    residual: Float64Array
+
+
+_SEED = 3
+Told = Callable[[LayerNumbers], None]
+"""Is told what a layer computed, once it is over."""
+
+Attention = Generator[Rows, Rows, LayerNumbers]
+
+
 @dataclass(frozen=True, slots=True)
 class SmallModel:
     """One of the models that are built in.
@@ -69,10 +99,28 @@ class SmallModel:
         from core.model.loading import load_model  # imports torch
 
         loaded = load_model(name)
-        arrays = loaded.weights.arrays()
-        return cls(loaded.config, arrays, Reference(loaded.config, arrays))
+        return cls.of(loaded.config, loaded.weights.arrays())
 
-    def step(self, token_ids: IntArray, columns: IntArray, n_pads: int, sight: Sight) -> Pass:
+    @classmethod
+    def random(cls, config: ModelConfig) -> "SmallModel":
+        """A model of this shape."""
+        from core.model.weights import random_weights  # imports torch
+
+        return cls.of(config, random_weights(config, _SEED).arrays())
+
+    @classmethod
+    def of(cls, config: ModelConfig, arrays: dict[str, Float64Array]) -> "SmallModel":
+        """A model of these weights."""
+        return cls(config, arrays, Reference(config, arrays))
+
+    def step(
+        self,
+        token_ids: IntArray,
+        columns: IntArray,
+        n_pads: int,
+        sight: Sight,
+        told: Told | None = None,
+    ) -> Pass:
         """One call over new tokens, in steps of a layer; logits [n, V].
 
         Args:
@@ -81,6 +129,7 @@ class SmallModel:
             n_pads: places before the text that hold no token: each sees itself alone, and no token
                 sees it.
             sight: what a token sees.
+            told: is told of every layer.
         """
         places = columns - n_pads
         positions = np.maximum(places, 0)
@@ -88,8 +137,11 @@ class SmallModel:
         if "position_embedding" in self.arrays:
             x = x + self.arrays["position_embedding"][positions]
         for layer in range(self.config.n_layers):
-            x = x + (yield from self._attention(layer, x, places, n_pads, sight))
+            numbers = yield from self._attention(layer, x, places, n_pads, sight)
+            x = x + numbers.output
             x = x + self._mlp(layer, x)
+            if told is not None:
+                told(replace(numbers, residual=x))
         return self._norm("final_norm", x) @ self.arrays["head"]
 
     def _norm(self, name: str, x: Float64Array) -> Float64Array:
@@ -103,7 +155,7 @@ class SmallModel:
 
     def _attention(
         self, layer: int, x: Float64Array, places: IntArray, n_pads: int, sight: Sight
-    ) -> Pass:
+    ) -> Attention:
         config = self.config
         n, n_q, n_kv, size = len(x), config.n_heads, config.n_kv_heads, config.d_head
         packed = self._linear(f"layers.{layer}.qkv", self._norm(f"layers.{layer}.attn_norm", x))
@@ -118,10 +170,13 @@ class SmallModel:
         scores = q @ keys.swapaxes(1, 2) / np.sqrt(size)
         if config.scheme == "alibi":
             scores = scores - alibi_slopes(n_q)[:, None, None] * (places[:, None] - tokens)
-        scores = np.where(_shown(places, tokens, n_pads, sight), scores, -np.inf)
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        mixed = weights / weights.sum(-1, keepdims=True) @ values
-        return self._linear(f"layers.{layer}.out", mixed.swapaxes(0, 1).reshape(n, n_q * size))
+        mask = _shown(places, tokens, n_pads, sight)
+        seen = np.where(mask, scores, -np.inf)
+        weights = np.exp(seen - seen.max(-1, keepdims=True))
+        weights = weights / weights.sum(-1, keepdims=True)
+        mixed = (weights @ values).swapaxes(0, 1).reshape(n, n_q * size)
+        output = self._linear(f"layers.{layer}.out", mixed)
+        return LayerNumbers(q, tokens, mask, scores, weights, output, x)
 
     def _mlp(self, layer: int, x: Float64Array) -> Float64Array:
         name = f"layers.{layer}"

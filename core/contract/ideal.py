@@ -86,16 +86,20 @@ class Ideal:
         *,
         counts_seen: bool = False,
         leaves_room: bool = False,
+        block_size: int | None = None,
     ) -> None:
         """An empty one.
 
         With `counts_seen` its length is the number of tokens seen; with `leaves_room`, that of the
-        rows that a full window keeps for the next token, which makes it full again.
+        rows that a full window keeps for the next token, which makes it full again. Where rows lie
+        in blocks, the whole of what is read is that of its blocks.
         """
+        self._block_size = block_size
         self._policy, self._sizes, self._habits = policy, sizes, habits
         self._counts_seen, self._leaves_room = counts_seen, leaves_room
         self._layers: dict[int, _Layer] = {}
         self._saved: dict[int, _Layer] = {}
+        self._other: dict[int, _Layer] = {}
 
     def expected(self, call: Call) -> Expected:
         """What the call should give; it changes what is held."""
@@ -109,6 +113,9 @@ class Ideal:
             "truncate": self._truncate,
             "snapshot": self._snapshot,
             "restore": self._restore,
+            "blocks": self._blocks,
+            "fork": self._fork,
+            "other": self._swap,
         }.get(call.call, _anything)(call)
 
     def _layer(self, n: int) -> _Layer:
@@ -143,8 +150,10 @@ class Ideal:
     def _shown(self, layer: _Layer) -> tuple[int | str, ...]:
         if not self._habits.reads_whole:
             return tuple(layer.held)
-        n_never = self._sizes.capacity - len(layer.held)
-        return (*layer.held, *["zeros"] * n_never)
+        n, n_whole = len(layer.held), self._sizes.capacity
+        if self._block_size is not None:
+            n_whole = -(-n // self._block_size) * self._block_size
+        return (*layer.held, *["zeros"] * (n_whole - n))
 
     def _read(self, call: Ask) -> Expected:
         return self._reading(self._layer(call.layer))
@@ -191,6 +200,21 @@ class Ideal:
     def _restore(self, call: Ask) -> Expected:
         del call
         self._layers = {n: layer.copy() for n, layer in self._saved.items()}
+        return Expected()
+
+    def _blocks(self, call: Ask) -> Expected:
+        """The rows that blocks are needed for."""
+        del call
+        return Expected(number=len(self._layer(0).held))
+
+    def _fork(self, call: Ask) -> Expected:
+        del call
+        self._other = {n: layer.copy() for n, layer in self._layers.items()}
+        return Expected()
+
+    def _swap(self, call: Ask) -> Expected:
+        del call
+        self._layers, self._other = self._other, self._layers
         return Expected()
 
 

@@ -98,13 +98,20 @@ def methods_of(
     return tuple(_source(node, text.splitlines()) for node in found)
 
 
+def class_source(text: str, name: str) -> SourceOf | None:
+    """The whole text of a class; None: it does not stand in the file as a class."""
+    nodes = (node for node in ast.parse(text).body if isinstance(node, ast.ClassDef))
+    node = next((node for node in nodes if node.name == name), None)
+    return None if node is None else _source(node, text.splitlines())
+
+
 def _is_around(node: ast.AST, line: int) -> bool:
     """Whether it is a function, and a line stands in it."""
     is_function = isinstance(node, ast.FunctionDef)
     return is_function and node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
-def _source(node: ast.FunctionDef, lines: Sequence[str]) -> SourceOf:
+def _source(node: ast.FunctionDef | ast.ClassDef, lines: Sequence[str]) -> SourceOf:
     first = min([node.lineno, *(mark.lineno for mark in node.decorator_list)])
     return SourceOf(first, dedent("\n".join(lines[first - 1 : node.end_lineno])))
 

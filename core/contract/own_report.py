@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
+from core.contract.run_plan import Reading, RunPlan
 from core.contract.steps import Step
 
 RowState = Literal[
@@ -31,6 +32,8 @@ class Row:
         steps: the shortest sequence that shows it.
         methods: names that the sequence uses of the class, that of the broken call first.
         preset: id of a fault of ours that works like it; empty: none is known.
+        run: the sequence as a run of a small model; None: a decode loop makes no such calls.
+        reading: of a model, the calls; None: they are not those of one text.
     """
 
     key: str
@@ -47,6 +50,8 @@ class Row:
     steps: tuple[Step, ...] = ()
     methods: tuple[str, ...] = ()
     preset: str = ""
+    run: RunPlan | None = None
+    reading: Reading | None = None
 
     def broken_line(self, file: str) -> int | None:
         """The line of a file in which the call raised that breaks the rule.
@@ -62,6 +67,9 @@ class Row:
         """As `as_json` made it."""
         parts: dict[str, Any] = {name: tuple(told[name]) for name in ("evidence", "methods")}
         parts["steps"] = tuple(Step.of_json(step) for step in told["steps"])
+        reading = told["reading"]
+        parts["reading"] = None if reading is None else Reading.of_json(reading)
+        parts["run"] = None if told["run"] is None else RunPlan.of_json(told["run"])
         return cls(**{**told, **parts})
 
     def as_json(self) -> dict[str, Any]:

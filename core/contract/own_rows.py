@@ -6,14 +6,16 @@ from collections.abc import Iterable
 from core.contract.calls import Append
 from core.contract.check import Verdict
 from core.contract.decode import DecodeFinding
-from core.contract.model.check import Outcome
 from core.contract.model.check import Report as ModelReport
 from core.contract.model.facts import Call
 from core.contract.model.finding import Finding
+from core.contract.model.outcome import Outcome
 from core.contract.model.report import NOT_COVERED
 from core.contract.own_report import OwnReport, Row, RowState, rule_key
 from core.contract.plan import Plan
 from core.contract.report import LIKE, decoded_mechanism, mechanism
+from core.contract.run_of_calls import run_of_case, run_of_finding
+from core.contract.run_plan import Reading
 from core.contract.steps import Step
 
 
@@ -39,6 +41,7 @@ def rule_row(verdict: Verdict, plan: Plan, steps: Iterable[Step] = ()) -> Row:
         steps=tuple(steps),
         methods=_methods(verdict, plan),
         preset=LIKE.get(mechanism(verdict), "") if verdict.state == "fail" else "",
+        run=run_of_case(case, plan),
     )
 
 
@@ -63,37 +66,70 @@ def decoded_row(found: DecodeFinding) -> Row:
     said = decoded_mechanism(found)
     fed = f"capacity {found.capacity}{sinks}, tokens of each step {blocks}"
     evidence = (f"{fed}; {found.what}" if found.what else fed, found.found)
-    preset = found.preset_like or ""
-    return Row("model test", "fail", said, mechanism=said, evidence=evidence, preset=preset)
+    return Row(
+        "model test",
+        "fail",
+        said,
+        mechanism=said,
+        evidence=evidence,
+        preset=found.preset_like or "",
+        run=run_of_finding(found),
+    )
 
 
-def model_report(name: str, report: ModelReport) -> OwnReport:
+def model_report(name: str, report: ModelReport, *, has_reference: bool) -> OwnReport:
     """What a check of a model found."""
     about = report.about
     words = f"{name}: {about.model}, {about.surface}, {about.dtype}, {len(report.ids)} tokens"
     return OwnReport(
         words,
-        tuple(map(_finding_row, report.findings)),
+        tuple(_finding_row(found, _of_first_wrong(report.outcomes)) for found in report.findings),
         tuple(map(_session_row, report.outcomes)),
-        (*report.notes, f"not covered: {NOT_COVERED}"),
+        report.notes if has_reference else (*report.notes, f"not covered: {NOT_COVERED}"),
     )
 
 
-def _finding_row(found: Finding) -> Row:
+def _of_first_wrong(outcomes: Iterable[Outcome]) -> Reading | None:
+    """The way of reading that a finding explains."""
+    wrong = (outcome for outcome in outcomes if outcome.first_wrong is not None)
+    found = next(wrong, None)
+    return None if found is None else _reading(found)
+
+
+def _reading(outcome: Outcome) -> Reading | None:
+    """The calls of a session; None: of several texts, or after another one, or not even one."""
+    session = outcome.session
+    is_single = len(session.ids) == 1 and session.before is None
+    if not is_single or not outcome.calls or outcome.calls[0].raised is not None:
+        return None
+    return Reading(tuple(session.ids[0]), tuple(session.chunks))
+
+
+def _finding_row(found: Finding, reading: Reading | None) -> Row:
     like = f" (like {found.preset_like})" if found.preset_like else ""
     layer = f", layer {found.layer}" if found.layer is not None else ""
     where = f"call {found.call}{layer}"
     title = f"{found.mechanism}{like}"
     key = f"{found.mechanism}, {where}"
     preset, evidence = found.preset_like or "", found.evidence
-    return Row(key, "fail", title, mechanism=title, remark=where, evidence=evidence, preset=preset)
+    return Row(
+        key,
+        "fail",
+        title,
+        mechanism=title,
+        remark=where,
+        evidence=evidence,
+        preset=preset,
+        reading=reading,
+    )
 
 
 def _session_row(outcome: Outcome) -> Row:
     state: RowState = outcome.standing if outcome.calls else "not_taken"
     words = outcome.session.words
     evidence = tuple(f"call {at}: {_call_words(call)}" for at, call in enumerate(outcome.calls))
-    return Row(words, state, words, remark=outcome.refused, evidence=evidence)
+    reading = _reading(outcome)
+    return Row(words, state, words, remark=outcome.refused, evidence=evidence, reading=reading)
 
 
 def _call_words(call: Call) -> str:

@@ -10,8 +10,11 @@ from core.contract.reading import BATCH_STEP, Reader
 from core.contract.subject import NotDrivableError, Subject, Surface
 
 Declared = Literal["copies", "live_views", "whole_buffer", "broadcast"]
+LAYERS_ASKED = 2
+"""Layers that rules add rows to."""
 TRIED_CAPACITY = 3
-N_TRIED = 7
+N_OVER = 4
+"""Rows beyond it that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,12 @@ class Plan:
         return self.has_batch and not self.no_batch
 
     def sizes(self, capacity: int, **others: int) -> Sizes:
-        """Sizes that this class can have; sizes given by hand win."""
+        """Sizes that this class can have; sizes given by hand win, and blocks are whole."""
         fixed = {k: v for k, v in self.surface.fixed.items() if k in Sizes.__slots__}
+        block = self.surface.block_size or 1
         sizes = Sizes(
-            capacity=capacity,
-            n_layers=2 if self.surface.takes_layer else 1,
+            capacity=-(-capacity // block) * block if capacity > 0 else capacity,
+            n_layers=LAYERS_ASKED if self.surface.takes_layer else 1,
             n_heads=2 if self.has_heads else 1,
             sinks=0 if "sinks" in self.surface.roles else None,
         )
@@ -79,12 +83,18 @@ class Plan:
             habits,
             counts_seen=self.counts_seen,
             leaves_room=self.leaves_room,
+            block_size=self.surface.block_size,
         )
 
     def reader(self, sizes: Sizes) -> Reader:
         """Names rows of arrays of these sizes."""
         return Reader(
-            self.surface.layout, sizes.n_heads, sizes.d_k, sizes.d_v, sizes.batch, sizes.n_layers
+            self.surface.layout,
+            sizes.n_heads,
+            sizes.d_k,
+            sizes.d_v,
+            sizes.batch,
+            min(sizes.n_layers, LAYERS_ASKED),
         )
 
 
@@ -108,7 +118,8 @@ def plan_for(subject: Subject, declared: frozenset[Declared]) -> Plan:
         declared = declared | frozenset[Declared](("whole_buffer",))
     plan = Plan(surface, "unbounded", declared)
     sizes = plan.sizes(TRIED_CAPACITY)
-    calls: list[Call] = [rows_of(sizes, [token]) for token in range(N_TRIED)]
+    n_tried = sizes.capacity + N_OVER
+    calls: list[Call] = [rows_of(sizes, [token]) for token in range(n_tried)]
     if plan.offers("length"):
         calls.append(Ask("length"))
     if plan.offers("read"):
@@ -120,10 +131,10 @@ def plan_for(subject: Subject, declared: frozenset[Declared]) -> Plan:
             raise NotDrivableError(f"it took no row at all: {': '.join(first.error)}")
         return replace(plan, policy="refuse")
     policy = _policy(plan, sizes, answers)
-    length = answers[1 + N_TRIED].number if len(answers) > 1 + N_TRIED else None
+    length = answers[1 + n_tried].number if len(answers) > 1 + n_tried else None
     # With a count of tokens beside it, the length means rows, unless its name says otherwise.
     may_count = surface.length_is_a_place or not plan.offers("seen")
-    counts_seen = policy == "window" and length == N_TRIED and may_count
+    counts_seen = policy == "window" and length == n_tried and may_count
     gives_back = answers[1].pair is not None
     shows_only_then = gives_back and not plan.offers("read_before")
     leaves_room = policy == "window" and shows_only_then and length == TRIED_CAPACITY - 1
@@ -160,8 +171,9 @@ def _refusal_of_two(subject: Subject, plan: Plan) -> str:
 def _policy(plan: Plan, sizes: Sizes, answers: list[Answer]) -> Policy:
     if plan.surface.names_a_window:
         return "window"
-    appends = answers[1 : 1 + N_TRIED]
-    if any(answer.was_refused for answer in appends) or len(appends) < N_TRIED:
+    n_tried = sizes.capacity + N_OVER
+    appends = answers[1 : 1 + n_tried]
+    if any(answer.was_refused for answer in appends) or len(appends) < n_tried:
         return "refuse"
     pair = answers[-1].pair
     if pair is None:

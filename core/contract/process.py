@@ -35,6 +35,7 @@ class Process:
 
     Attributes:
         is_open: whether it can be asked; no more once it was closed, hung or ended.
+        longest_s: the longest time that a line took so far to come.
     """
 
     def __init__(self, serving: str) -> None:
@@ -62,6 +63,7 @@ class Process:
             pass_fds=handed,
         )
         self.is_open = True
+        self.longest_s = 0.0
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         threading.Thread(target=self._collect, daemon=True).start()
@@ -107,8 +109,10 @@ class Process:
             pass  # the next line says that it ended
 
     def _next(self, limit_s: float) -> Line:
+        began_s = time.monotonic()
         try:
             told = self._lines.get(timeout=limit_s)
+            self.longest_s = max(self.longest_s, time.monotonic() - began_s)
         except queue.Empty:
             where = self._where()
             self.close()

@@ -7,7 +7,6 @@ from core.contract.check import Verdict
 from core.contract.decode import DecodeFinding, ModelTest
 from core.contract.rule import A_REASON, AN_ANSWER, NAME_ERRORS, SHARED, Break
 from core.contract.rules import RULES
-from core.contract.unasked import PAGED
 
 BROKEN = {
     1: "a new cache is not empty",
@@ -48,6 +47,8 @@ BROKEN = {
     36: "rows of torch's meta device, which holds no numbers, are accepted",
     37: "rows that lie otherwise in memory are stored wrongly",
     38: "a row of zeros does not count",
+    39: "blocks of the pool are lost, or have two owners",
+    40: "a block shows rows that are not the text's own",
 }
 TOO_MUCH = "a row more than the capacity is accepted"
 FITS = "rows that fit are refused"
@@ -119,7 +120,7 @@ def as_json(verdicts: Sequence[Verdict], decoded: ModelTest | None = None) -> di
 
 def not_driven_json(why: str, asked: Iterable[int]) -> dict[str, Any]:
     """The report of a class that could not be driven: no rule was asked."""
-    titles = {rule.number: rule.title for rule in reversed(RULES)} | PAGED
+    titles = {rule.number: rule.title for rule in reversed(RULES)}
     rules = [
         {"rule": number, "state": "skipped", "title": titles[number], "why": why}
         for number in sorted(set(asked) or titles)

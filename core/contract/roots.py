@@ -20,7 +20,7 @@ Tell = Callable[[Rule, Case], Break | None]
 BASIC = (4, 1, 2, 3, 5, 9, 23)
 """Rules that others build on, the most basic first; the rest in order of their numbers."""
 
-NOT_ALONE = frozenset((6, 11, 13, 15, 17, 18, 19, 25, *range(30, 34), 35, 36))
+NOT_ALONE = frozenset((6, 11, 13, 15, 17, 18, 19, 25, *range(30, 34), 35, 36, 39, 40))
 """Rules that explain no other: they judge by what was read before, and only their own sequences."""
 
 NUMBERS = ("length", "seen", "kind")

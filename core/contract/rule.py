@@ -40,7 +40,7 @@ class Break:
 
     Attributes:
         at: index of the call; None: the making of the cache.
-        aspect: refusal, count, contents, length, seen, shape, dtype, kind, shared.
+        aspect: refusal, count, contents, length, seen, shape, dtype, kind, shared, blocks.
         expected, found: in words.
     """
 
@@ -118,13 +118,13 @@ def refusals(heard: Heard) -> Break | None:
         if not isinstance(call, Append) and getattr(call, "call", "") != "truncate":
             continue
         if answer.is_last:
-            return Break(at, "refusal", AN_ANSWER, _raised(answer))
+            return Break(at, "refusal", AN_ANSWER, raised_words(answer))
         if expected.refused is None or answer.was_refused == expected.refused:
             if expected.refused and _is_mistake(heard, call, answer):
-                return Break(at, "refusal", A_REASON, _raised(answer))
+                return Break(at, "refusal", A_REASON, raised_words(answer))
             continue
         should = "refused" if expected.refused else "accepted"
-        return Break(at, "refusal", should, _raised(answer) if answer.error else "accepted")
+        return Break(at, "refusal", should, raised_words(answer) if answer.error else "accepted")
     return None
 
 
@@ -140,7 +140,7 @@ def contents(heard: Heard) -> Break | None:
     for at, call, answer, expected in heard.steps():
         if expected.tokens is None or answer.was_refused:
             if getattr(call, "call", "") == "read" and answer.was_refused:
-                return Break(at, "contents", _of(expected), _raised(answer))
+                return Break(at, "contents", _of(expected), raised_words(answer))
             continue
         view = heard.view(answer, call.layer)
         if view is None:
@@ -198,7 +198,7 @@ def lengths(heard: Heard) -> Break | None:
         name = call.call
         wanted = expected.number
         if answer.was_refused:
-            return Break(at, name, str(wanted), _raised(answer))
+            return Break(at, name, str(wanted), raised_words(answer))
         if answer.number is not None and answer.number != wanted:
             return Break(at, name, str(wanted), str(answer.number))
     return None
@@ -234,7 +234,8 @@ def _of(expected: Expected) -> str:
     return listed(expected.tokens or ())
 
 
-def _raised(answer: Answer) -> str:
+def raised_words(answer: Answer) -> str:
+    """What a call raised, and where, if that was a mistake."""
     if answer.error is None:
         return "accepted"
     kind, message = answer.error

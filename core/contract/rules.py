@@ -1,6 +1,7 @@
 """All rules, in the order in which they are asked and told."""
 
 from core.contract import (
+    rules_blocks,
     rules_capacity,
     rules_copies,
     rules_layers,
@@ -21,4 +22,5 @@ RULES: tuple[Rule, ...] = (
     *rules_window.RULES,
     *rules_undo.RULES,
     *rules_numbers.RULES,
+    *rules_blocks.RULES,
 )

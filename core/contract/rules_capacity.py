@@ -24,10 +24,11 @@ def _exact(plan: Plan) -> Iterator[Case]:
         return
     for capacity in (1, 2, 7):
         sizes = plan.sizes(capacity)
-        singles = in_blocks(sizes, (1,) * capacity)
+        n = sizes.capacity
+        singles = in_blocks(sizes, (1,) * n)
         yield Case(sizes, tuple(singles))
-        yield Case(sizes, tuple(in_blocks(sizes, (capacity,))))
-        yield Case(sizes, (*singles, rows_of(sizes, [capacity])))
+        yield Case(sizes, tuple(in_blocks(sizes, (n,))))
+        yield Case(sizes, (*singles, rows_of(sizes, [n])))
 
 
 def _block_over(plan: Plan) -> Iterator[Case]:
@@ -35,8 +36,9 @@ def _block_over(plan: Plan) -> Iterator[Case]:
         return
     for capacity in (2, 3, 5):
         sizes = plan.sizes(capacity)
-        some = in_blocks(sizes, (1,) * (capacity - 1))
-        over = rows_of(sizes, [capacity - 1, capacity])
+        n = sizes.capacity
+        some = in_blocks(sizes, (1,) * (n - 1))
+        over = rows_of(sizes, [n - 1, n])
         look = (READ,) if plan.offers("read") else ()
         yield Case(sizes, (*some, over))
         yield Case(sizes, (*some, over, *with_length(plan), *look))
@@ -50,8 +52,9 @@ def _refused(plan: Plan) -> Iterator[Case]:
     if plan.policy == "refuse":
         for capacity in (2, 4):
             small = plan.sizes(capacity)
-            full = in_blocks(small, (1,) * (capacity - 1))
-            over = rows_of(small, [capacity, capacity + 1])
+            n = small.capacity
+            full = in_blocks(small, (1,) * (n - 1))
+            over = rows_of(small, [n, n + 1])
             yield Case(small, (*full, *seen, over, *seen))
         yield Case(sizes, (*in_blocks(sizes, (1, 1)), *seen, rows_of(sizes, [2, 3, 4]), *seen,
                            rows_of(sizes, [2]), READ))  # fmt: skip

@@ -57,9 +57,11 @@ class Surface:
         takes_positions: it is told where rows go, and answers with whole buffers.
         length_is_a_place: its length is called as a place in the text is.
         names_a_window: its capacity is called a window.
-        fixed: sizes that were given by hand.
+        fixed: sizes that were given by hand, or that its adapter says.
         arguments: argument of the constructor -> the sizes it stands for.
-        spelling: each call as Python; empty: it is driven by an adapter.
+        spelling: each call as Python.
+        is_adapted: it is driven by an adapter.
+        block_size: rows of a block of its pool; None: it has none that is known.
     """
 
     words: str
@@ -74,6 +76,8 @@ class Surface:
     fixed: Mapping[str, Any]
     arguments: Mapping[str, list[str]]
     spelling: Mapping[str, str]
+    is_adapted: bool
+    block_size: int | None
 
 
 class Subject:
@@ -240,4 +244,6 @@ def _surface(told: dict[str, Any]) -> Surface:
         fixed=told["fixed"],
         arguments=told["arguments"],
         spelling=told["spelling"],
+        is_adapted=told["is_adapted"],
+        block_size=told["block_size"],
     )

@@ -2,13 +2,10 @@
 
 from core.contract.plan import Declared, Plan
 
-PAGED = {
-    39: "every block is free or owned, and by one owner",
-    40: "unwritten rows of a last block are never read; a shared block is copied before a write",
+WHY_LACKING = {
+    "blocks": "it shows no blocks of a pool; an adapter with blocks() and block_size can",
 }
-"""Asked of nobody yet, of a class with a pool of blocks neither."""
-
-WHY_PAGED = "kvscope asks this of no class yet"
+"""What is lacking -> why a rule is not asked; the name says enough for the rest."""
 
 DECLARED_OUT: dict[Declared, tuple[int, ...]] = {"live_views": (18,), "whole_buffer": (1, 2, 4)}
 """Rules that are not asked of a class which declares to be otherwise."""

@@ -1,5 +1,7 @@
 """One sequence of calls as the body of a test, in plain Python."""
 
+import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -32,7 +34,7 @@ def body(
         yield from ("made = load()", f"other = made({arguments})")
         first = _Writer(plan, case, found)
         yield from first.rows(0, rows_of(case.sizes, [0]))
-        yield first.append(0, rows_of(case.sizes, [0])).replace("cache.", "other.", 1)
+        yield re.sub(r"\bcache\b", "other", first.append(0, rows_of(case.sizes, [0])), count=1)
         making = f"cache = made({arguments})"
     yield making
     yield from _Writer(plan, case, found, is_about_blocks=is_about_blocks).lines()
@@ -58,6 +60,8 @@ def type_body(source: Source, plan: Plan, case: Case, found: Break) -> Iterator[
 
 
 def _arguments(source: Source, plan: Plan, sizes: Sizes) -> str:
+    if plan.surface.is_adapted:
+        return ", ".join(f"{name}={value!r}" for name, value in sizes.as_json().items())
     given = {name: repr(value) for name, value in source.arguments.items()}
     is_torch = plan.surface.library == "torch"
     for name, roles in plan.surface.arguments.items():
@@ -86,6 +90,7 @@ class _Writer:
         self._parents: tuple[int, ...] | None = None
         self._n_reordered: int | None = None  # rows that were there; None: none came later
         self._may_be_emptied = False
+        self._has_looked = False
 
     def lines(self) -> Iterator[str]:
         """Each call with what it must give."""
@@ -97,6 +102,8 @@ class _Writer:
                 yield f"check_number({self._number(call)}, {self._or_emptied(expected.number)})"
             elif call.call == "read":
                 yield from self._read(call, expected)
+            elif call.call == "blocks":
+                yield self._blocks(expected)
             elif call.call in ("look", "overwrite_got", "overwrite_given"):
                 yield from self._touch(call)
             else:
@@ -143,6 +150,15 @@ class _Writer:
                 self._n_reordered = self._n_appended[call.layer] - len(call.k.tokens)
                 yield self._first_of(f"back{call.layer}", call.layer, expected)
         self._checks.append("")
+
+    def _blocks(self, expected: Expected) -> str:
+        """The first look says how many there are in all."""
+        size, layers = self._plan.surface.block_size or 1, self._sizes.n_layers
+        needed = math.ceil((expected.number or 0) / size)
+        known = "n_blocks" if self._has_looked else "None"
+        self._has_looked = True
+        allowed = sorted({needed, needed * layers})
+        return f"n_blocks = check_blocks({self._spelling['blocks']}, {known}, {allowed})"
 
     def _number(self, call: Ask) -> str:
         return self._spelling[call.call].format(layer=call.layer)

@@ -15,19 +15,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 {imports}
-FILE = Path({file})
+FILE = {file}
 LAYOUT = "{layout}"  # b sequences, h heads, n rows, d head size
 N_HEADS, D_K, D_V, BATCH, DTYPE = {n_heads}, {d_k}, {d_v}, {batch}, "{dtype}"
 WHOLE = {whole}  # whole buffers come back, of which the first rows count
 
 
-def load():
-    sys.path.insert(0, str(FILE.parent))
-    spec = importlib.util.spec_from_file_location("the_file_under_test", FILE)
+def imported(file, name):
+    """A file as a module; the test fails where it is not there."""
+    if not file.is_file():
+        pytest.fail(f"{{file}} is not there: say at the head of {{__file__}} where it is")
+    sys.path.insert(0, str(file.parent))
+    spec = importlib.util.spec_from_file_location(name, file)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    return module.{name}
+    return module
+
+
+{load}
 
 
 def row(token, head, layer, d):
@@ -102,6 +108,35 @@ def check_number(found, wanted):
     assert found == wanted
 '''
 
+LOAD = """\
+def load():
+    return imported(FILE, "the_file_under_test").{name}"""
+"""How the class is found."""
+
+LOAD_ADAPTED = '''\
+class CacheAdapter:
+    """What an adapter extends, with the same defaults as where it comes from."""
+
+    layout, library = "hnd", "numpy"
+    has_layers, has_sinks, has_dtype, is_window = True, False, False, False
+    n_layers = n_heads = d_k = d_v = None
+
+
+@functools.cache
+def adapter():
+    shared = types.ModuleType("kvscope_check")
+    shared.CacheAdapter = CacheAdapter
+    sys.modules[shared.__name__] = shared
+    things = vars(imported(ADAPTER, "the_adapter")).values()
+    (found,) = [t for t in things if isinstance(t, type) and CacheAdapter in t.__mro__[1:]]
+    return found()
+
+
+def load():
+    cls = imported(FILE, "the_file_under_test").{name}
+    return functools.partial(adapter().make, cls)'''
+"""How it is found, and driven, with an adapter."""
+
 CONVERT = {
     "numpy": "array.astype(dtype)",
     "torch": "torch.from_numpy(array).to(getattr(torch, dtype))",
@@ -141,6 +176,20 @@ def first(pair, n):
     return [plain(array).take(range(n), LAYOUT.index("n")) for array in pair]
 '''
 """For rows that came before others."""
+
+BLOCKS = '''
+
+def check_blocks(found, n_blocks, allowed):
+    """Each block is free or owned, once; none is lost. How many there are."""
+    free, texts = found
+    owned = [block for text in texts for block in text]
+    every = [*free, *owned]
+    assert len(set(every)) == len(every), found
+    assert n_blocks is None or len(every) == n_blocks, found
+    assert len(owned) in allowed, found
+    return len(every)
+'''
+"""For blocks of a pool."""
 
 IN_TIME = '''
 

@@ -5,14 +5,16 @@ answers: it fails as long as the class is as it was found, and passes once it is
 """
 
 import json
+import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from core.contract.calls import HANGS, Append
 from core.contract.check import Verdict
 from core.contract.plan import Plan
 from core.contract.report import mechanism
-from core.contract.subject import NotDrivableError, Source
+from core.contract.subject import Source
 from core.contract.written_calls import (
     BLOCKS_RULE,
     REORDER_RULE,
@@ -20,40 +22,57 @@ from core.contract.written_calls import (
     body,
     type_body,
 )
-from core.contract.written_head import CONVERT, FIRST, HEAD, IN_TIME, LYING
+from core.contract.written_head import (
+    BLOCKS,
+    CONVERT,
+    FIRST,
+    HEAD,
+    IN_TIME,
+    LOAD,
+    LOAD_ADAPTED,
+    LYING,
+)
+
+BLOCKS_OF_POOL = 39
+N_UP = 2
+"""Folders up from that of the tests: further away, a path from there says less than a whole one."""
 
 
-def test_file(source: Source, plan: Plan, verdicts: Sequence[Verdict]) -> str:
+def test_file(source: Source, plan: Plan, verdicts: Sequence[Verdict], folder: Path | None) -> str:
     """The text of the file: a test for each rule that failed.
 
-    Raises:
-        NotDrivableError: the class is driven by an adapter, which a test without kvscope lacks.
+    Args:
+        source: the class.
+        plan: what is known of it.
+        verdicts: of the rules.
+        folder: where the file will be; files that lie near are named from there. None: not known.
     """
-    if not plan.surface.spelling:
-        raise NotDrivableError(
-            "--write-tests writes tests that need nothing of kvscope, and an adapter does; "
-            "leave one of the two out"
-        )
     failed = [verdict for verdict in verdicts if verdict.state == "fail"]
-    text = _head(source, plan)
+    text = _head(source, plan, folder)
     if any(_lies_otherwise(verdict) for verdict in failed):
         text += LYING
     if any(verdict.rule == REORDER_RULE for verdict in failed):
         text += FIRST
+    if any(verdict.rule == BLOCKS_OF_POOL for verdict in failed):
+        text += BLOCKS
     if any(_hangs(verdict) for verdict in failed):
-        text = text.replace("import importlib", "import functools\nimport importlib", 1)
-        text = text.replace("import sys\n", "import sys\nimport threading\nimport time\n", 1)
         text += IN_TIME
+        text = _importing(text, "functools", "threading", "time")
     return text + "".join(_test(source, plan, verdict) for verdict in failed)
 
 
-def _head(source: Source, plan: Plan) -> str:
+def _head(source: Source, plan: Plan, folder: Path | None) -> str:
     sizes, library = plan.sizes(1), plan.surface.library
-    return HEAD.format(
+    file, load = _place(source.path, folder), LOAD
+    if source.adapter is not None:
+        file += f"\nADAPTER = {_place(source.adapter, folder)}"
+        load = LOAD_ADAPTED
+    text = HEAD.format(
         name=source.name,
         library=library,
         imports="import torch\n" if library == "torch" else "",
-        file=json.dumps(str(source.path)),
+        file=file,
+        load=load.format(name=source.name),
         layout=plan.surface.layout,
         n_heads=sizes.n_heads,
         d_k=sizes.d_k,
@@ -63,6 +82,24 @@ def _head(source: Source, plan: Plan) -> str:
         whole=plan.is_whole,
         convert=CONVERT[library],
     )
+    return text if source.adapter is None else _importing(text, "functools", "types")
+
+
+def _place(path: Path, folder: Path | None) -> str:
+    """A path as an expression: from the test file's own folder where it lies near."""
+    if folder is not None:
+        from_there = Path(os.path.relpath(path, folder.resolve()))
+        if from_there.parts.count(os.pardir) <= N_UP:
+            return f"Path(__file__).resolve().parent / {json.dumps(from_there.as_posix())}"
+    return f"Path({json.dumps(str(path))})"
+
+
+def _importing(text: str, *names: str) -> str:
+    """With modules that are imported too, in order."""
+    head = re.search(r"(?:^import [\w.]+\n)+", text, re.MULTILINE)
+    assert head is not None  # noqa: S101  (it has some)
+    lines = {*head.group().splitlines(), *(f"import {name}" for name in names)}
+    return text.replace(head.group(), "".join(f"{line}\n" for line in sorted(lines)), 1)
 
 
 def _lies_otherwise(verdict: Verdict) -> bool:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QThread, QThreadPool
@@ -14,6 +15,7 @@ from app.fonts import load_fonts
 from app.theme import LIGHT, Theme, apply_theme
 from core.faults.scenarios import ROOMY
 from tests.app.desk import USUAL_SIZE, Desk
+from tests.app.own_code_hands import WRONG
 
 PATIENCE_MS = 2000
 
@@ -71,6 +73,22 @@ def shared_desk(window_of_module, qtbot) -> Callable[..., Desk]:
         return desk
 
     return begin
+
+
+@pytest.fixture
+def code_desk(shared_desk) -> Iterator[Desk]:
+    """The window of the module, without what a test of somebody's code has opened beside it."""
+    desk = shared_desk()
+    yield desk
+    desk.window.aids.close_windows()
+
+
+@pytest.fixture
+def cache_file(tmp_path) -> Path:
+    """A file with a wrong cache class, which may be saved anew."""
+    path = tmp_path / "my_cache.py"
+    path.write_text(WRONG, "utf-8")
+    return path
 
 
 @pytest.fixture(scope="session")

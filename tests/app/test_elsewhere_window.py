@@ -55,7 +55,7 @@ def test_keys_go_from_call_to_call_and_stop_at_the_ends(shared_desk, path):
         desk.qtbot.keyClick(window, Qt.Key[f"Key_{name}"])
         visited.append(window.selection.step)
     assert visited == [2, 3, 3, 0, 0]
-    assert window.slider.value() == 0
+    assert window.steps.slider.value() == 0
     closed(desk, window)
 
 
@@ -82,7 +82,7 @@ def test_without_a_reference_the_button_says_why_it_has_nowhere_to_go(shared_des
     write_trace(str(path), IDS, SAID, {})
     desk = shared_desk(ENDLESS)
     window = opened(desk, path)
-    button = window.buttons["first-wrong"]
+    button = window.steps.buttons["first-wrong"]
     assert not button.isEnabled()
     assert "nothing is judged" in button.toolTip()
     closed(desk, window)

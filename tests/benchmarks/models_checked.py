@@ -15,7 +15,7 @@ import transformers
 from core.contract.model.check import Report, check_model_of
 from core.contract.model.sessions import Wish
 from core.contract.model.subject import ModelSubject, Source
-from tests.helpers.models.expected import FAULTS, ONLY_CHUNKS
+from tests.helpers.models.expected import FAULTS, ONLY_CHUNKS, OPAQUE_FAULTS, OPAQUE_RIGHT
 
 MODELS = Path(__file__).parents[1] / "helpers" / "models"
 PEERS, ATTENTIONS = ("gpt2", "llama", "mistral", "qwen2"), ("eager", "sdpa")
@@ -31,7 +31,11 @@ def main() -> int:
     n_wrong = 0
     lines: list[str] = []
     with ModelSubject(Source(MODELS / "nano.py", "right")) as subject:
-        for part in (_right(subject, arguments.seeds), _wrong(subject)):
+        for part in (
+            _right(subject, arguments.seeds),
+            _wrong(subject),
+            _opaque(subject),
+        ):
             for line, is_as_it_must_be in part:
                 n_wrong += not is_as_it_must_be
                 lines.append(line)
@@ -104,11 +108,30 @@ def _wrong(subject: ModelSubject) -> Iterator[tuple[str, bool]]:
         yield _row(name, _reported(subject, "faults.py", f"make_{name}"), [wanted])
 
 
+def _opaque(subject: ModelSubject) -> Iterator[tuple[str, bool]]:
+    """Of models of which nothing is seen inside."""
+    yield "", True
+    yield (
+        "Black boxes (`tests/helpers/models/opaque.py`): computed in NumPy, so that nothing is "
+        "seen inside; of the sealed ones not even the rows that they give back.\n",
+        True,
+    )
+    yield "| model | named | first wrong call | largest error / threshold |", True
+    yield "| --- | --- | --- | --- |", True
+    for name in OPAQUE_RIGHT:
+        yield _row(name, _reported(subject, "opaque.py", name), [])
+    for name, wanted in OPAQUE_FAULTS.items():
+        yield _row(name, _reported(subject, "opaque.py", name), wanted)
+
+
 def _row(name: str, report: Report, wanted: list[str]) -> tuple[str, bool]:
     found = [one.preset_like or one.mechanism for one in report.findings]
     calls = ", ".join(str(one.call) for one in report.findings)
-    where = next((one.session.words for one in report.outcomes if one.standing == "wrong"), "-")
-    row = (name, "; ".join(found) or "nothing", f"{calls} ({where})", f"{_nearest(report):.0f}")
+    where = next((one.session.words for one in report.outcomes if one.standing == "wrong"), None)
+    nearest = _nearest(report)
+    first = "-" if where is None else f"{calls} ({where})"
+    size = f"{nearest:.2f}" if where is None else f"{nearest:.0f}"
+    row = (name, "; ".join(found) or "nothing", first, size)
     return f"| {' | '.join(row)} |", found == wanted
 
 

@@ -54,6 +54,14 @@ class Arrays:
             return torch.from_numpy(np.ascontiguousarray(plain)).to(getattr(torch, dtype))
         return np.ascontiguousarray(plain.astype(dtype))
 
+    def index(self, numbers: list[int]) -> Any:
+        """Whole numbers, as the library's own where that is torch."""
+        if self._library == "torch":
+            import torch
+
+            return torch.tensor(numbers)
+        return list(numbers)
+
     def told(self, array: Any) -> dict[str, Any]:
         """An array that came back: shape in its own layout, number type, and its numbers."""
         dtype = str(array.dtype).removeprefix("torch.")

@@ -49,6 +49,7 @@ class _Run:
         self._given: list[tuple[Any, ...]] = []
         self._got: list[tuple[Any, ...]] = []
         self._saved: Any = None
+        self._other_cache: Any = None
         self._last: dict[int, Any] = {}
         self._reads = "read" in adapter.offers()
 
@@ -110,7 +111,7 @@ class _Run:
         self._adapter.truncate(self._cache, call["n"])
 
     def _reorder(self, call: dict[str, Any]) -> None:
-        self._adapter.reorder(self._cache, list(call["index"]))
+        self._adapter.reorder(self._cache, self._arrays.index(call["index"]))
 
     def _snapshot(self, call: dict[str, Any]) -> None:
         del call
@@ -119,6 +120,20 @@ class _Run:
     def _restore(self, call: dict[str, Any]) -> None:
         del call
         self._adapter.restore(self._cache, self._saved)
+
+    def _blocks(self, call: dict[str, Any]) -> Any:
+        del call
+        free, texts = self._adapter.blocks(self._cache)
+        return {"blocks": [[int(block) for block in ids] for ids in (free, *texts)]}
+
+    def _fork(self, call: dict[str, Any]) -> None:
+        del call
+        self._other_cache = self._adapter.fork(self._cache)
+
+    def _other(self, call: dict[str, Any]) -> None:
+        """Go on with the text that was forked, or back with the first one."""
+        del call
+        self._cache, self._other_cache = self._other_cache, self._cache
 
     def _copy(self, call: dict[str, Any]) -> None:
         """Go on with a copy of the whole state: whatever holds state outside the object is lost."""

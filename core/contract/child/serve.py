@@ -58,14 +58,16 @@ def _recognised(
         told: dict[str, Any] = {
             "surface": type(adapter).__name__,
             "offers": _offers(adapter),
-            "takes_layer": adapter.has_layers,
+            "takes_layer": adapter.has_layers and adapter.n_layers != 1,
             "takes_positions": False,
             "length_is_a_place": False,
             "roles": _roles(adapter),
             "names_a_window": adapter.is_window,
-            "fixed": {},
+            "fixed": adapter.fixed(),
             "arguments": {},
-            "spelling": {},
+            "spelling": adapter.spelling(),
+            "is_adapted": True,
+            "block_size": adapter.block_size,
         }
     else:
         adapter, constructor = recognised(cls, ask["args"], at, tries=ask["tries"])
@@ -84,6 +86,8 @@ def _recognised(
             },
             "arguments": constructor.roles,
             "spelling": adapter.spelling(),
+            "is_adapted": False,
+            "block_size": None,
         }
     return Driver(cls, adapter), {**told, "layout": adapter.layout, "library": adapter.library}
 
@@ -99,6 +103,8 @@ def _offers(adapter: CacheAdapter) -> list[str]:
     if missing:
         raise NotDrivableError(f"the adapter {own.__name__} has no {missing[0]}()")
     offers = adapter.offers()
+    if "blocks" in offers and not adapter.block_size:
+        raise NotDrivableError(f"the adapter {own.__name__} has blocks() and no block_size")
     return [*offers, "read_before"] if "read" in offers else [*offers, "read"]
 
 

@@ -269,14 +269,9 @@ class Recognised(CacheAdapter):
         for place in held:
             self._n_added[place] = max(0, min(n, self._n_added[place]))
 
-    def reorder(self, cache: Any, index: list[int]) -> None:
+    def reorder(self, cache: Any, index: Any) -> None:
         """Put the sequences of the batch in another order."""
-        order: Any = index
-        if self.library == "torch":
-            import torch
-
-            order = torch.tensor(index)
-        getattr(cache, self._reorder or "")(order)
+        getattr(cache, self._reorder or "")(index)
 
     def snapshot(self, cache: Any) -> Any:
         """A saved state."""

@@ -1,8 +1,13 @@
 """What the process of a model tells of its calls."""
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import numpy as np
+
+from core.arrays import FloatArray
 
 Whose = Sequence[int] | Literal["zero"]
 """Of one row: the tokens whose row it is, by its numbers; "zero": it is all zeros."""
@@ -72,6 +77,20 @@ class Attention:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What the rows tell that a model keeps of its past, without a look inside its code.
+
+    Attributes:
+        positions: for each new token, the place in a first call at which its row would be this one;
+            None: not to be told.
+        tokens: the token of each row, in the order in which they lie; None: not to be told.
+    """
+
+    positions: tuple[int, ...] | None
+    tokens: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One call with a cache.
 
@@ -83,6 +102,8 @@ class Call:
         is_refused: whether somebody wrote that it raises: no mistake of Python's own telling.
         tables: name -> positions of each look-up. Only of tables that positions are looked up in.
         attentions: what was seen; empty: nothing.
+        kept: what the rows that it left tell; None: nobody looked.
+        logits: [V] after its last token, of the first text; None: nobody asked, or it raised.
     """
 
     past: int
@@ -95,6 +116,8 @@ class Call:
         default_factory=dict[str, Sequence[Sequence[int]]]
     )
     attentions: Sequence[Attention] = ()
+    kept: Kept | None = None
+    logits: FloatArray | None = field(default=None, compare=False)
 
     @property
     def end(self) -> int:
@@ -107,9 +130,20 @@ def about_of(told: Mapping[str, Any]) -> About:
     return About(**told)
 
 
+def kept_of(told: Mapping[str, Any]) -> Kept:
+    """From JSON; positions of which one is nobody's tell nothing."""
+    positions: list[int | None] = told["positions"] or [None]
+    tokens = told["tokens"]
+    known = tuple(place for place in positions if place is not None)
+    return Kept(
+        known if len(known) == len(positions) else None, None if tokens is None else tuple(tokens)
+    )
+
+
 def call_of(told: Mapping[str, Any]) -> Call:
     """From JSON."""
     seen = told.get("seen", {"tables": {}, "attentions": []})
+    logits = told.get("logits")
     return Call(
         past=told["past"],
         n=told["n"],
@@ -119,6 +153,7 @@ def call_of(told: Mapping[str, Any]) -> Call:
         is_refused=told["refused"],
         tables=seen["tables"],
         attentions=tuple(_attention(one) for one in seen["attentions"]),
+        logits=None if logits is None else np.frombuffer(base64.b64decode(logits), np.float64),
     )
 
 

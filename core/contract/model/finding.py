@@ -39,15 +39,19 @@ def _marked(basis: Basis, evidence: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{basis}: {words}" for words in evidence)
 
 
-def like(preset: str, call: int, layer: int | None, *evidence: str) -> Finding:
+def like(
+    preset: str, call: int, layer: int | None, *evidence: str, basis: Basis = "observed"
+) -> Finding:
     """A finding of a known mechanism, seen inside the model."""
-    words = _marked("observed", evidence)
-    return Finding(WORDS[preset].mechanism, preset, "observed", call, layer, words)
+    words = _marked(basis, evidence)
+    return Finding(WORDS[preset].mechanism, preset, basis, call, layer, words)
 
 
-def seen(mechanism: str, call: int, layer: int | None, *evidence: str) -> Finding:
+def seen(
+    mechanism: str, call: int, layer: int | None, *evidence: str, basis: Basis = "observed"
+) -> Finding:
     """A finding of no known mechanism, seen inside the model."""
-    return Finding(mechanism, None, "observed", call, layer, _marked("observed", evidence))
+    return Finding(mechanism, None, basis, call, layer, _marked(basis, evidence))
 
 
 def boxed(mechanism: str, call: int, *evidence: str, preset: str | None = None) -> Finding:

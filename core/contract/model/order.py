@@ -52,11 +52,35 @@ def _is_new_first(calls: Sequence[Call], layer: int) -> bool:
     return True
 
 
+def kept_orders(calls: Sequence[Call]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Tokens of each call, and the tokens of the rows that were kept then, where that is known."""
+    chunks = tuple(call.n for call in calls)
+    return [
+        (chunks[: at + 1], call.kept.tokens)
+        for at, call in enumerate(calls)
+        if call.kept is not None and call.kept.tokens is not None
+    ]
+
+
+def kept_order_words(calls: Sequence[Call]) -> str:
+    """Of the first call whose kept rows lie in another order than their tokens; empty: none do."""
+    for chunks, tokens in kept_orders(calls):
+        if list(tokens) != sorted(tokens):
+            return (
+                f"call with {call_words(calls[len(chunks) - 1])}: the rows that it kept are those "
+                f"of tokens [{_listed(tokens)}], in this order"
+            )
+    return ""
+
+
+def _listed(tokens: Sequence[int]) -> str:
+    return ", ".join(map(str, tokens[:16])) + (", …" if len(tokens) > 16 else "")
+
+
 def _words(one: Attention, call: Call, tokens: Sequence[int], query: int) -> str:
     shown = sorted(tokens[column] for column in one.visible[query])
-    listed = ", ".join(map(str, tokens[:16])) + (", …" if len(tokens) > 16 else "")
     return (
         f"call with {call_words(call)}, layer {one.layer}: the rows are those of tokens "
-        f"[{listed}], in this order; the query at token {call.past + query} sees tokens "
+        f"[{_listed(tokens)}], in this order; the query at token {call.past + query} sees tokens "
         f"{spans(shown)}, must see {spans(list(one.expected[query]))}"
     )

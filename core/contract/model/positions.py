@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.contract.model.facts import Attention, Call
-from core.contract.model.finding import Finding, call_words, like, seen
+from core.contract.model.finding import Basis, Finding, call_words, like, seen
 
+OTHER = "tokens get other positions than their own"
 Ids = tuple[int, ...] | None
 """The positions of the tokens of a call; None: not known. Empty: they got none."""
 
@@ -17,10 +18,12 @@ class Told:
     Attributes:
         ids: of its tokens.
         source: where they were seen.
+        basis: whether that was inside the model.
     """
 
     ids: Ids
     source: str
+    basis: Basis = "observed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +52,15 @@ def of_queries(calls: Sequence[Call]) -> list[Told]:
 
 def _told(call: Call) -> Told:
     right = right_ids(call)
-    for name, lookups in call.tables.items():
-        if lookups and len(lookups[0]) == call.n:
-            return Told(tuple(lookups[0]), f"looked up in {name}")
+    looked_up = [
+        Told(tuple(ids), f"looked up in {name}")
+        for name, lookups in call.tables.items()
+        if lookups and len(lookups[0]) == call.n
+        for ids in lookups
+        if len(ids) == call.n
+    ]
+    if looked_up:
+        return next((one for one in looked_up if _may_be_used(one, call)), looked_up[0])
     first = next((one for one in call.attentions if one.query_positions), None)
     if first is not None and all(first.query_positions):
         ids = tuple(
@@ -61,7 +70,20 @@ def _told(call: Call) -> Told:
         return Told(ids, f"of the queries of layer {first.layer}")
     if call.tables and not any(call.tables.values()):
         return Told((), f"looked up in {next(iter(call.tables))}")
+    if call.kept is not None and call.kept.positions is not None:
+        return Told(call.kept.positions, "by the rows that it kept of its tokens", "black box")
     return Told(None, "")
+
+
+def _may_be_used(told: Told, call: Call) -> bool:
+    """Whether the queries of layer 0 can be at these positions: what is looked up may go unused."""
+    ids = told.ids or ()
+    if not call.attentions:
+        return True
+    first = call.attentions[0]
+    if first.query_positions and all(first.query_positions):
+        return all(one in found for one, found in zip(ids, first.query_positions, strict=True))
+    return not first.queries_off or ids != right_ids(call)
 
 
 def _from(start: Callable[[_Asked], int | None]) -> Callable[[_Asked], Ids]:
@@ -121,8 +143,8 @@ def position_finding(calls: Sequence[Call], key_heads: int | None) -> Finding | 
     evidence += "".join(f"; then {_ids(told[i].ids)}" for i in wrong[1:3])
     name = _rule(calls, told, key_heads)
     if name is None:
-        return seen("tokens get other positions than their own", at, None, evidence)
-    return like(name, at, None, evidence)
+        return seen(OTHER, at, None, evidence, basis=told[at].basis)
+    return like(name, at, None, evidence, basis=told[at].basis)
 
 
 def _rule(calls: Sequence[Call], told: Sequence[Told], key_heads: int | None) -> str | None:
@@ -201,6 +223,8 @@ def _off_keys(
 def _later_lookups(calls: Sequence[Call]) -> Finding | None:
     """The first look-up of a call is right, and a later one, for a later layer, is not."""
     for at, call in enumerate(calls):
+        if call.attentions and call.attentions[0].queries_off:
+            continue
         for name, lookups in call.tables.items():
             n_first = max(1, len(lookups) // max(1, len(call.attentions)))
             if any(list(ids) != list(lookups[0]) for ids in lookups[:n_first]):
@@ -212,8 +236,15 @@ def _later_lookups(calls: Sequence[Call]) -> Finding | None:
                         f"{_ids(tuple(ids))}, look-up 0 had {_ids(tuple(lookups[0]))}"
                     )
                     layer = which // n_first if call.attentions else None
+                    if layer is not None and not _is_turned(call, layer):
+                        continue  # it went unused
                     return like("pos-layer-counter", at, layer, words)
     return None
+
+
+def _is_turned(call: Call, layer: int) -> bool:
+    """Whether queries of a layer may be turned wrongly."""
+    return layer >= len(call.attentions) or call.attentions[layer].queries_off is not False
 
 
 def _later_layers(calls: Sequence[Call]) -> Finding | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from core.contract.model.facts import Call
+from core.contract.model.facts import About, Call
 from core.contract.model.sessions import N_PROMPT, Wish, text_of
 from core.contract.model.subject import ModelSubject
 from core.contract.subject import NotDrivableError
@@ -16,6 +16,8 @@ def text_within_reach(subject: ModelSubject, wish: Wish) -> tuple[list[int], tup
     """
     text = text_of(subject.about, wish)
     n, why = subject.reach([text])
+    if n < len(text) and subject.reach([[0] * len(text)])[0] > n:
+        raise NotDrivableError(_unknown_token(subject.about, wish, text[n], why))
     if n < 2:
         raise NotDrivableError(f"a forward of {n + 1} tokens {why}")
     wanted = (len(wish.prompt) or min(N_PROMPT, len(text) - 1)) + wish.n_steps
@@ -23,6 +25,22 @@ def text_within_reach(subject: ModelSubject, wish: Wish) -> tuple[list[int], tup
     if n == len(text):
         reason = f"the model reads {n} tokens"
     return _cut(wish, text, n, wanted, reason)
+
+
+def _unknown_token(about: About, wish: Wish, token: int, why: str) -> str:
+    """Of a token id on which a forward fails that reads as many others."""
+    knows, said = about.vocabulary, wish.vocabulary
+    if said is None:
+        return (
+            f"{about.model} says that it knows {knows} token ids, and token id {token} {why}; "
+            "give --vocab N"
+        )
+    if knows is None or knows >= said:
+        return f"--vocab says {said} token ids, and token id {token} {why}; give a smaller number"
+    return (
+        f"--vocab says {said} token ids, and {about.model} says that it knows {knows}: token id "
+        f"{token} {why}; give --vocab {knows}"
+    )
 
 
 def text_within_cache(

@@ -2,8 +2,9 @@
 
 import importlib.util
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from core.contract.model.finding import Finding, boxed
 from core.contract.model.verdict import Bands
 from core.errors import ModelError
 from core.model.checkpoint_folder import checkpoint_folder
+
+if TYPE_CHECKING:
+    from core.contract.model.check import Report
 
 
 def reference_logits(folder: Path, ids: Sequence[int]) -> tuple[FloatArray, str]:
@@ -30,6 +34,21 @@ def reference_logits(folder: Path, ids: Sequence[int]) -> tuple[FloatArray, str]
         if importlib.util.find_spec("transformers") is None:
             raise
         return _by_transformers(folder, ids), "transformers"
+
+
+def compared(report: "Report", folder: Path) -> "Report":
+    """A report that has the uncached logits, with what the checkpoint says of them.
+
+    Raises:
+        ModelError: the folder cannot be read, or is of another model.
+    """
+    right, who = reference_logits(folder, report.ids)
+    assert report.uncached.logits is not None  # noqa: S101  (they were asked for)
+    found = reference_finding(report.uncached.logits[0], right, report.bands, who)
+    note = f"without a cache the model equals {folder} (by {who})"
+    if found is None:
+        return replace(report, notes=(*report.notes, note))
+    return replace(report, findings=(found, *report.findings))
 
 
 def _by_reference(folder: Path, ids: Sequence[int]) -> FloatArray:

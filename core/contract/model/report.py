@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from core.contract.model.check import Outcome, Report
+from core.contract.model.check import Report
+from core.contract.model.outcome import Outcome
 
 NOT_COVERED = (
     "a fault that the model has with and without a cache, such as key heads in the wrong order, is "

@@ -10,11 +10,13 @@ from typing import Any, Self
 import numpy as np
 
 from core.arrays import FloatArray
-from core.contract.model.facts import About, Call, about_of, call_of
+from core.contract.model.facts import About, Call, Kept, about_of, call_of, kept_of
 from core.contract.process import Line, Process
 from core.contract.subject import NotDrivableError
 
 LOAD_LIMIT_S = 120.0
+SLACK_S, FACTOR = 20.0, 10.0
+"""A cached call may take this, and this many times the longest forward of the same text so far."""
 N_LAST_SHOWN = 120
 Ids = Sequence[Sequence[int]]
 
@@ -67,7 +69,7 @@ class ModelSubject:
     """A model to be asked. What it prints is thrown away, save the last line.
 
     A call that takes longer than `limit_s`, and a process that ends, are told in the error; the
-    next thing asked gets a new process.
+    next thing asked gets a new process. A cached call gets less where forwards were quick before.
     """
 
     def __init__(self, source: Source, *, limit_s: float = 120.0) -> None:
@@ -77,6 +79,7 @@ class ModelSubject:
             NotDrivableError: that fails, or the model cannot be driven.
         """
         self.source, self._limit_s = source, limit_s
+        self._longest_s = 0.0
         self._process, self.about = self._started()
 
     def __enter__(self) -> Self:
@@ -102,7 +105,7 @@ class ModelSubject:
         Raises:
             NotDrivableError: as for the first one.
         """
-        self.source = source
+        self.source, self._longest_s = source, 0.0
         if self._process.is_open:
             self.about = self._loaded(self._process)
         else:
@@ -136,7 +139,13 @@ class ModelSubject:
         return told["n"], told["why"]
 
     def decode(
-        self, ids: Ids, chunks: Sequence[int], *, watch: bool = False, before: Ids | None = None
+        self,
+        ids: Ids,
+        chunks: Sequence[int],
+        *,
+        watch: bool = False,
+        before: Ids | None = None,
+        with_numbers: bool = False,
     ) -> Iterator[Call]:
         """Its calls with a cache; ends after one that raised.
 
@@ -145,23 +154,35 @@ class ModelSubject:
             chunks: tokens of each call.
             watch: whether to look inside.
             before: texts that the same model reads first, as another request.
+            with_numbers: whether calls are to hold their logits.
 
         Raises:
             FellError: a call hung or ended the process.
             NotDrivableError: nothing can be called.
         """
-        ask = {"do": "decode", "ids": ids, "chunks": chunks, "watch": watch, "before": before}
-        for told in self._told(self._running(), ask, self._limit_s):
+        ask: Line = {"do": "decode", "ids": ids, "chunks": chunks, "watch": watch}
+        ask |= {"before": before, "numbers": with_numbers}
+        process = self._running()
+        self._longest_s = max(self._longest_s, process.longest_s)
+        limit_s = self._limit_s
+        if self._longest_s and not watch:
+            limit_s = min(limit_s, SLACK_S + FACTOR * self._longest_s)
+        for told in self._told(process, ask, limit_s):
             if "done" not in told:
                 yield call_of(told)
 
     def probe(
         self, ids: Ids, chunks: Sequence[int], call: int, *, spare: int, band: float
     ) -> dict[str, Any]:
-        """Black-box probes of one call: "matter", "blind", "swapped", "told"."""
+        """Black-box probes of one call, as `probed` reads them."""
         ask: dict[str, Any] = {"do": "probe", "ids": ids, "chunks": chunks, "call": call}
         ask |= {"spare": spare, "band": band}
         return self._end(self._running(), ask, self._limit_s)
+
+    def kept(self, ids: Ids, chunks: Sequence[int]) -> list[Kept]:
+        """Of each call, what the rows tell that the model keeps; empty: nothing."""
+        ask: dict[str, Any] = {"do": "kept", "ids": ids, "chunks": chunks}
+        return [kept_of(one) for one in self._end(self._running(), ask, self._limit_s)["calls"]]
 
     def _started(self) -> tuple[Process, About]:
         """A new process with the model in it; none stays behind when that fails."""
@@ -177,7 +198,9 @@ class ModelSubject:
         adapter = None if source.adapter is None else str(source.adapter)
         ask: dict[str, Any] = {"do": "load", "path": str(source.path), "name": source.name}
         ask |= {"adapter": adapter, "widened": source.is_widened}
-        return about_of(self._end(process, ask, max(LOAD_LIMIT_S, self._limit_s)))
+        about = about_of(self._end(process, ask, max(LOAD_LIMIT_S, self._limit_s)))
+        process.longest_s = 0.0  # of imports, and of no forward
+        return about
 
     def _running(self) -> Process:
         """The process; a new one where the last one fell."""
@@ -196,17 +219,19 @@ class ModelSubject:
             if "cannot" in told:
                 raise NotDrivableError(str(told["cannot"]))
             if "hung" in told or "ended" in told:
-                raise FellError(f"{self.source.path.name}:{self.source.name} {_fall(told)}")
+                name = f"{self.source.path.name}:{self.source.name}"
+                raise FellError(f"{name} {_fall(told, self._longest_s)}")
             yield told
             if "done" in told:
                 return
 
 
-def _fall(told: Line) -> str:
+def _fall(told: Line, longest_s: float) -> str:
     where = [told[name] for name in ("at", "where") if told[name]]
     if "hung" in told:
+        where += [f"the longest before it took {longest_s:.2g} s"] if longest_s else []
         said = f" ({', '.join(where)})" if where else ""
-        return f"gave no answer within {told['hung']:g} s{said}"
+        return f"gave no answer within {told['hung']:.3g} s{said}"
     why = f": {told['printed'][-N_LAST_SHOWN:]}" if told["printed"] else ""
     said = ", ".join([f"status {told['ended']}", *where])
     return f"ended the interpreter ({said}){why}"

@@ -249,8 +249,3 @@ def test_the_report_holds_the_roots_with_their_evidence(verdicts_of):
     assert (rule["rule"], rule["state"]) == (9, "fail")
     assert rule["sequence"] == ["new, capacity 1", "append 1 row"]
     assert rule["repair"].startswith("refuse when length + n > capacity")
-
-
-def test_rules_of_blocks_are_said_to_be_asked_of_no_class(verdicts_of):
-    verdicts = verdicts_of(CACHES / "contiguous.py", "KVCache", only=(39, 40))
-    assert {v.why for v in verdicts.values()} == {"kvscope asks this of no class yet"}

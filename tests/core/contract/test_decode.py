@@ -1,5 +1,6 @@
 """Small models decode with what a class gives back, and with nothing else."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from core.contract.decode import model_test
 from core.contract.numbers import rounded
 from core.contract.plan import plan_for
 from core.contract.report import as_json
+from core.contract.run_of_calls import run_of_finding
 from core.contract.subject import Source
 
 CACHES = Path(__file__).parents[2] / "helpers" / "caches"
@@ -152,11 +154,26 @@ def test_numbers_are_rounded_as_torch_does(number):
         assert rounded(np.array([number]), dtype) == right.numpy()
 
 
+def decoded_with(subjects, **arguments):
+    subject = subjects.turned_to(Source(CACHES / "contiguous.py", "KVCache", arguments))
+    return model_test(subject, plan_for(subject, frozenset()))
+
+
+def test_a_model_is_made_in_the_sizes_that_are_given(subjects):
+    found = decoded_with(subjects, d_k=3)
+    made = tuple(f"tiny-{kind} of 4 layers, 4 KV heads, d = 3" for kind in ("learned", "alibi"))
+    assert (found.models, found.finding) == (made, None)
+    assert found.not_covered == (
+        "tiny-rope of 4 layers, 2 KV heads, d = 3: head size 3 cannot be rotated in pairs; it must "
+        "be even",
+    )
+
+
 def test_arguments_that_no_model_has_are_not_covered(subjects):
-    subject = subjects.turned_to(Source(CACHES / "contiguous.py", "KVCache", {"d_k": 3}))
-    found = model_test(subject, plan_for(subject, frozenset()))
+    found = decoded_with(subjects, d_k=3, d_v=5)
     assert found.models == ()
-    assert "tiny-rope: its rows are of other sizes than those that are given" in found.not_covered
+    said = "tiny-rope: keys and values of one size, of one text, are what it has; the class has"
+    assert f"{said} d_k = 3, d_v = 5 and 1 text" in found.not_covered
 
 
 FIXED = """
@@ -186,10 +203,88 @@ def fixed(folder, d, wrong):
     return path
 
 
-def test_a_class_of_one_head_size_is_not_covered_and_not_to_blame(decoded, tmp_path):
+def test_to_a_class_of_one_head_size_a_model_of_that_size_decodes(decoded, tmp_path):
     found = decoded(fixed(tmp_path, 4, "k.shape[1] != 4"), "Fixed")
-    said = "the class takes rows of d = 4 only, the models have 8"
-    assert (found.models, found.finding, found.not_covered) == ((), None, (said,))
+    assert (found.finding, found.not_covered) == (None, ())
+    assert found.models[0] == "tiny-learned of 4 layers, 4 KV heads, d = 4"
+    assert len(found.models) == 3
+
+
+def test_a_model_that_was_made_finds_what_the_built_in_ones_find(decoded, tmp_path):
+    path = fixed(tmp_path, 4, "k.shape[1] != 4")
+    text = path.read_text("utf-8").replace(
+        "return self.v[: self.n]", "return self.v[: self.n][::-1]"
+    )
+    path.write_text(text, encoding="utf-8")
+    finding = decoded(path, "Fixed").finding
+    assert "values (inferred): rows of tokens 1, 0 come back where 0, 1 belong" in finding.found
+    assert run_of_finding(finding) is None
+
+
+SHELVES = """
+import numpy as np
+
+class Shelves:
+    def __init__(self):
+        self.k, self.v = [[] for _ in range(LAYERS)], [[] for _ in range(LAYERS)]
+
+    def put(self, layer, k, v):
+        if k.shape[0] != HEADS or k.shape[2] != SIZE:
+            raise ValueError("shape")
+        if layer >= LAYERS:
+            raise ValueError("layer")
+        if k.shape != v.shape:
+            raise ValueError("pair")
+        self.k[layer].append(k.copy())
+        self.v[layer].append(v.copy())
+"""
+PUTTING = """
+import numpy as np
+from kvscope_check import CacheAdapter
+
+class Adapter(CacheAdapter):
+    ATTRIBUTES
+
+    def make(self, cls, **sizes):
+        return cls()
+
+    def append(self, cache, layer, k, v):
+        cache.put(layer, k, v)
+
+    def read(self, cache, layer):
+        shape = (HEADS, 0, SIZE)
+        return [np.concatenate([np.zeros(shape), *kept[layer]], axis=1)
+                for kept in (cache.k, cache.v)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("layers", "heads", "size", "attributes", "made"),
+    [
+        (2, 2, 4, "pass", "tiny-learned of 2 layers, 2 KV heads, d = 4"),
+        (3, 8, 16, "n_layers, n_heads, d_k, d_v = 3, 8, 16, 16",
+         "tiny-learned of 3 layers, 8 KV heads, d = 16"),
+        (1, 1, 6, "n_layers, n_heads, d_k, d_v = 1, 1, 6, 6",
+         "tiny-learned of 4 layers, 1 KV heads, d = 6"),
+    ],
+    ids=["found out", "said", "one of each"],
+)  # fmt: skip
+def test_a_class_of_fixed_sizes_is_driven_with_them(
+    subjects, tmp_path, layers, heads, size, attributes, made
+):
+    path, adapter = tmp_path / "shelves.py", tmp_path / "adapter.py"
+    for place, text in ((path, SHELVES), (adapter, PUTTING)):
+        numbers = {"LAYERS": layers, "HEADS": heads, "SIZE": size, "ATTRIBUTES": attributes}
+        pattern = "|".join(numbers)
+        filled = re.sub(pattern, lambda found, of=numbers: str(of[found.group()]), text)
+        place.write_text(filled, encoding="utf-8")
+    subject = subjects.turned_to(Source(path, "Shelves", adapter=adapter))
+    plan = plan_for(subject, frozenset())
+    verdicts = check(subject, plan)
+    assert [verdict.rule for verdict in verdicts if verdict.state == "fail"] == []
+    found = model_test(subject, plan)
+    assert (found.models[0], found.finding) == (made, None)
+    assert len(found.models) == 3
 
 
 def test_a_class_that_refuses_the_head_size_of_the_models_alone_is_to_blame(decoded, tmp_path):

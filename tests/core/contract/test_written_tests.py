@@ -13,7 +13,7 @@ import pytest
 
 from core.contract.check import check
 from core.contract.plan import plan_for
-from core.contract.subject import Source
+from core.contract.subject import Source, Subject
 from core.contract.written_tests import test_file as text_of_tests
 from tests.helpers.subjects import Subjects
 
@@ -27,6 +27,51 @@ NAMES = {
     "listed": "ListedCache",
     "saving": "SavingCache",
 }
+SHELF = """
+import numpy as np
+
+class Shelf:
+    def __init__(self, layers, rows, heads, size):
+        self.pairs = np.zeros((layers, 2, rows, heads, size))
+        self.used = [0] * layers
+
+    def place(self, layer, pair):  # [2, rows, heads, size]
+        start = self.used[layer]
+        end = start + pair.shape[1]
+        if END > self.pairs.shape[2]:
+            raise OverflowError(f"{end} rows, room for {self.pairs.shape[2]}")
+        self.pairs[layer, :, start:end] = pair
+        self.used[layer] = end
+
+    def forget(self, n):
+        if not 0 <= n <= max(self.used):
+            raise ValueError(n)
+        self.used = [min(n, used) for used in self.used]
+"""
+ADAPTER = """
+import numpy as np
+from kvscope_check import CacheAdapter
+
+class ShelfAdapter(CacheAdapter):
+    layout = "nhd"
+
+    def make(self, cls, *, capacity, n_layers, n_heads, d_k, **others):
+        return cls(n_layers, capacity, n_heads, d_k)
+
+    def append(self, cache, layer, k, v):
+        cache.place(layer, np.stack([k, v]))
+
+    def read(self, cache, layer):
+        return cache.pairs[layer, :, : cache.used[layer]]
+
+    def length(self, cache, layer):
+        return cache.used[layer]
+
+    def truncate(self, cache, n):
+        cache.forget(n)
+"""
+"""A class that nobody can recognise, END being `end` where it is right, and how it is driven."""
+
 MUTANTS = (
     ("contiguous", "self.n + new > self.max_len", "self.n + new >= self.max_len", (9,)),
     ("contiguous", "if self.n + new > self.max_len:", "if self.n == self.max_len - 1:\n            k, v, new = k[:1], v[:1], 1\n        if self.n + new > self.max_len:", (10,)),
@@ -105,11 +150,10 @@ def written(tmp_path_factory):
             subject = subjects.turned_to(source)
             plan = plan_for(subject, frozenset())
             verdicts = check(subject, plan, rules)
-            text = text_of_tests(source, plan, verdicts)
+            text = text_of_tests(source, plan, verdicts, faulty)
             (faulty / f"test_their_{n}.py").write_text(text, encoding="utf-8")
             (repaired / path.name).write_text(right, encoding="utf-8")
-            assert text.count(str(faulty)) == 1
-            text = text.replace(str(faulty), str(repaired))
+            assert str(folder) not in text
             (repaired / f"test_their_{n}.py").write_text(text, encoding="utf-8")
             broken.append({verdict.rule for verdict in verdicts if verdict.state == "fail"})
     return folder, broken
@@ -151,3 +195,49 @@ def test_they_name_nothing_of_kvscope(written):
             "contextlib", "functools", "importlib", "numpy", "pathlib", "pytest", "sys",
             "threading", "time", "torch",
         }  # fmt: skip
+
+
+def test_of_a_class_behind_an_adapter_they_use_the_adapter_and_nothing_of_kvscope(tmp_path):
+    (tmp_path / "conftest.py").write_text(ALONE, encoding="utf-8")
+    rights = {"faulty": "start", "repaired": "end"}
+    for folder, end in rights.items():
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "their_0.py"
+        path.write_text(SHELF.replace("END", end), encoding="utf-8")
+        path.with_name("adapter.py").write_text(ADAPTER, encoding="utf-8")
+    path = tmp_path / "faulty" / "their_0.py"
+    source = Source(path, "Shelf", adapter=path.with_name("adapter.py"))
+    with Subject(source) as subject:
+        plan = plan_for(subject, frozenset())
+        verdicts = check(subject, plan)
+    roots = {verdict.rule for verdict in verdicts if verdict.state == "fail"}
+    assert roots
+    for folder in rights:
+        there = tmp_path / folder
+        text = text_of_tests(source, plan, verdicts, path.parent)
+        assert str(tmp_path) not in text
+        (there / "test_their_0.py").write_text(text, encoding="utf-8")
+    found, text = outcomes(tmp_path)
+    assert found["faulty"] == {0: dict.fromkeys(roots, "FAILED")}, text
+    assert found["repaired"] == {0: dict.fromkeys(roots, "PASSED")}, text
+
+
+def test_a_file_that_lies_far_away_is_named_in_full_and_one_that_is_gone_is_told(tmp_path):
+    path = tmp_path / "a" / "theirs.py"
+    path.parent.mkdir()
+    path.write_text((CACHES / "interview.py").read_text("utf-8"), encoding="utf-8")
+    source = Source(path, "KVCache")
+    with Subject(source) as subject:
+        plan = plan_for(subject, frozenset())
+        verdicts = check(subject, plan, (9,))
+    far = text_of_tests(source, plan, verdicts, tmp_path / "b" / "c" / "d")
+    assert f'FILE = Path("{path}")' in far
+    near = text_of_tests(source, plan, verdicts, tmp_path / "b")
+    assert 'FILE = Path(__file__).resolve().parent / "../a/theirs.py"' in near
+    gone = tmp_path / "faulty"
+    gone.mkdir()
+    (gone / "test_their_0.py").write_text(near, encoding="utf-8")
+    path.unlink()
+    found, text = outcomes(tmp_path)
+    assert found["faulty"] == {0: {9: "FAILED"}}
+    assert "theirs.py is not there: say at the head of" in text

@@ -1,16 +1,12 @@
 """transformers' StaticCache: buffers of fixed size, for a mask to cover."""
-
-# The checker makes `kvscope_check` when it loads an adapter.
 # pyright: reportMissingImports=false
 
-import torch
 from kvscope_check import CacheAdapter
 from transformers import LlamaConfig
 
 
 class StaticAdapter(CacheAdapter):
-    layout = "bhnd"
-    library = "torch"
+    layout, library = "bhnd", "torch"
 
     def make(self, cls, *, capacity, n_layers, **others):
         return cls(config=LlamaConfig(num_hidden_layers=n_layers), max_cache_len=capacity)
@@ -31,4 +27,4 @@ class StaticAdapter(CacheAdapter):
         cache.crop(n - int(cache.get_seq_length()))
 
     def reorder(self, cache, index):
-        cache.reorder_cache(torch.tensor(index))
+        cache.reorder_cache(index)

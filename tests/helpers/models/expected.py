@@ -1,4 +1,6 @@
-"""What must be said of each model of `faults`."""
+"""What must be said of each model of `faults` and `opaque`."""
+
+from core.contract.model.order import NEW_FIRST, OTHER
 
 FAULTS = {
     "PosRestart": ("pos-restart", 1),
@@ -37,3 +39,23 @@ FAULTS = {
 
 ONLY_CHUNKS = {"MaskOwnChunk": "mask-own-chunk", "EvictBeforeAttend": "evict-before-attend"}
 """class: what is named, where single tokens are right."""
+
+OPAQUE_RIGHT = ("Opaque", "Rope", "SealedOpaque", "SealedRope")
+OPAQUE_FAULTS = {
+    "Restarts": ["pos-restart"],
+    "RestartsRope": ["pos-restart"],
+    "OneTooFar": ["pos-hole"],
+    "TopLeft": ["mask-top-left"],
+    "Both": ["pos-restart", "mask-top-left"],
+    "NewFirst": [NEW_FIRST],
+    "Reversed": [OTHER],
+    "OpenMask": ["mask-off-with-cache"],
+    "PastLost": ["the call is blind to all earlier tokens"],
+    "SealedRestarts": ["pos-restart"],
+    "SealedRestartsRope": ["logits hang on how earlier tokens were split into calls"],
+    "SealedTopLeft": ["mask-top-left"],
+    "SealedBoth": ["pos-restart", "mask-top-left"],
+    "SealedNewFirst": [NEW_FIRST],
+    "SealedReversed": ["tokens of a call see other tokens than they must"],
+}
+"""Model: what is named. Sealed ones give back bytes, so that no kept row is seen either."""

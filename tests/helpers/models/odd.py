@@ -30,6 +30,20 @@ class Hangs(Odd):
         time.sleep(3600)
 
 
+SLOW = {"first": 0.5, "cached": 3.0}
+"""Seconds that the first forward of a text takes, and the first cached call."""
+
+
+class Slow(Odd):
+    def forward(self, idx, past_key_values=None):
+        if idx.shape[1] > 2:  # not where it is found out how it is called
+            time.sleep(SLOW.pop("first", 0.0))
+        return super().forward(idx, past_key_values)
+
+    def before(self, idx):
+        time.sleep(SLOW.pop("cached", 0.0))
+
+
 class Raises(Odd):
     def before(self, idx):
         raise IndexError("index 5 is out of range")

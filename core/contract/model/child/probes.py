@@ -7,102 +7,122 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from .subject import Subject
 from .surfaces import Recognised
 
+N_REPEATED = 4
 
-def blind_tokens(
+
+def sights(
     subject: Subject, ids: Any, chunks: Sequence[int], call: int, spare: int, band: float
-) -> dict[str, Any]:
-    """Of a call: earlier tokens that the uncached logits hang on, and those the cached ones do not.
+) -> list[dict[str, Any]]:
+    """Of a call: for each token of it that gives logits, which other tokens move them.
+
+    "token": its index in the text. "matter": earlier tokens that move its logits without a cache.
+    "moved", "still": tokens of the text so far that do, and do not, move its cached logits.
 
     Args:
         subject: the model.
         ids: [1, N] the text.
         chunks: how it is read.
-        call: which call is looked at; its last token's logits are.
+        call: which call is looked at.
         spare: a token id to put in place of another.
         band: a difference that could be rounding.
     """
-    past = sum(chunks[:call])
-    end = past + chunks[call]
-    text, chunks = ids[:, :end], tuple(chunks[: call + 1])
-    mine, right = _last(subject, text, chunks), subject.uncached(text)[0][:, -1]
-    matter: list[int] = []
-    blind: list[int] = []
-    for token in range(past):
+    chunks = tuple(chunks[: call + 1])
+    end = sum(chunks)
+    text = ids[:, :end]
+    mine = _cached(subject, text, chunks)
+    if mine is None:
+        return []
+    first = end - mine.shape[1]
+    right = _uncached(subject, text, first)
+    told = [{"token": token, "matter": [], "moved": [], "still": []} for token in range(first, end)]
+    for token in range(end):
         other = text.clone()
         other[0, token] = spare if int(other[0, token]) != spare else spare + 1
-        if float((subject.uncached(other)[0][:, -1] - right).abs().max()) <= band:
-            continue
-        matter.append(token)
-        moved = _last(subject, other, chunks)
-        if mine is None or moved is None:
-            continue
-        if float((moved - mine).abs().nan_to_num(float("inf")).max()) <= band:
-            blind.append(token)
-    return {
-        "matter": matter,
-        "blind": blind,
-        "swapped": _ignores_order(subject, text, chunks, band),
-        "first": _first_query(subject, text, chunks, spare, band),
-    }
+        moved = _moves(_cached(subject, other, chunks), mine, band)
+        wanted = _moves(_uncached(subject, other, first), right, band)
+        for row, query in enumerate(told):
+            if token == query["token"]:
+                continue
+            if wanted is not None and wanted[row]:
+                query["matter"].append(token)
+            if moved is not None:
+                query["moved" if moved[row] else "still"].append(token)
+    return told
 
 
-def _first_query(
-    subject: Subject, text: Any, chunks: Sequence[int], spare: int, band: float
-) -> dict[str, Any] | None:
-    """Of the first token of the last call: earlier tokens that its cached logits do not hang on
-    and must, and later ones that they hang on; None: it is the only token, or gives no logits.
-    """  # noqa: D205  (one sentence)
-    past, n = sum(chunks[:-1]), chunks[-1]
-    mine = _last(subject, text, chunks, row=past)
-    if n < 2 or mine is None:
+def _moves(logits: Any, before: Any, band: float) -> list[bool] | None:
+    """For each token, whether its logits are others; None: there are none."""
+    if logits is None or logits.shape != before.shape:
         return None
-    right = subject.uncached(text[:, : past + 1])[0][:, -1]
-    blind: list[int] = []
-    leaks: list[int] = []
-    for token in range(past + n):
-        if token == past:
-            continue
-        other = text.clone()
-        other[0, token] = spare if int(other[0, token]) != spare else spare + 1
-        moved = _last(subject, other, chunks, row=past)
-        if moved is None:
-            continue
-        is_moved = not float((moved - mine).abs().nan_to_num(float("inf")).max()) <= band
-        if token > past:
-            leaks += [token] if is_moved else []
-            continue
-        wanted = subject.uncached(other[:, : past + 1])[0][:, -1]
-        if not is_moved and float((wanted - right).abs().max()) > band:
-            blind.append(token)
-    return {"blind": blind, "leaks": leaks}
+    gaps = (logits - before).abs().nan_to_num(float("inf")).amax((0, 2))
+    return [not gap <= band for gap in gaps.tolist()]
 
 
-def _ignores_order(subject: Subject, text: Any, chunks: Sequence[int], band: float) -> bool | None:
-    """Whether earlier tokens may change places: None where that means nothing without a cache."""
-    past = sum(chunks[:-1])
+def _uncached(subject: Subject, text: Any, first: int) -> Any:
+    """[1, R, V] logits of the tokens from `first` on, without a cache."""
+    whole = subject.uncached(text)[0]
+    n = text.shape[-1]
+    if whole.shape[1] == n:
+        return whole[:, first:]
+    return torch.cat([subject.uncached(text[:, : t + 1])[0][:, -1:] for t in range(first, n)], 1)
+
+
+def _cached(subject: Subject, text: Any, chunks: Sequence[int]) -> Any:
+    """[1, R, V] logits of the last call, of all its tokens or the last; None: a call raised."""
+    return list(subject.decode(text, chunks))[-1].logits
+
+
+def ignores_order(
+    subject: Subject, ids: Any, chunks: Sequence[int], call: int, band: float
+) -> bool | None:
+    """Whether two earlier tokens may change places: None where they may without a cache."""
+    chunks = tuple(chunks[: call + 1])
+    past, text = sum(chunks[:-1]), ids[:, : sum(chunks)]
     if past < 2:
         return None
     other = text.clone()
     other[0, 0], other[0, past - 1] = text[0, past - 1], text[0, 0]
-    right = subject.uncached(text)[0][:, -1] - subject.uncached(other)[0][:, -1]
-    if float(right.abs().max()) <= band:
-        return None
-    mine, moved = _last(subject, text, chunks), _last(subject, other, chunks)
-    return None if mine is None or moved is None else float((mine - moved).abs().max()) <= band
+    right = _moves(subject.uncached(other)[0][:, -1:], subject.uncached(text)[0][:, -1:], band)
+    mine = _cached(subject, text, chunks)
+    moved = None if mine is None else _moves(_cached(subject, other, chunks), mine, band)
+    return None if moved is None or not right or not right[0] else not moved[-1]
 
 
-def _last(subject: Subject, text: Any, chunks: Sequence[int], row: int | None = None) -> Any:
-    """[1, V] logits of the last token, or of token `row` of the last call, read with a cache.
+def one_token_repeated(subject: Subject, ids: Any, band: float) -> dict[str, Any] | None:
+    """Of a text of one token, read one by one: rows that differ in their position alone.
 
-    None: a call raised, or gave no logits of that token.
+    "moves": whether without a cache its logits differ from place to place. "same": whether the
+    cached ones are the same from the second call on; "first": and those of the first place.
+    None: a call raised.
     """
-    last = list(subject.decode(text, chunks))[-1]
-    if last.logits is None or row is None:
-        return None if last.logits is None else last.logits[:, -1]
-    return last.logits[:, row - last.past] if last.logits.shape[1] == last.n else None
+    text = ids[:, :1].expand(1, min(N_REPEATED, ids.shape[-1])).clone()
+    calls = list(subject.decode(text, (1,) * text.shape[-1]))
+    if any(call.logits is None for call in calls):
+        return None
+    right = _uncached(subject, text, 0)
+    mine = torch.cat([call.logits[:, -1:] for call in calls], 1)
+    return {
+        "moves": all(_moves(right[:, 1:], right[:, :1].expand_as(right[:, 1:]), band) or ()),
+        "same": not any(_moves(mine[:, 2:], mine[:, 1:2].expand_as(mine[:, 2:]), band) or ()),
+        "first": not any(_moves(mine[:, 1:], right[:, :1].expand_as(mine[:, 1:]), band) or ()),
+    }
+
+
+def hangs_on_split(subject: Subject, ids: Any, band: float) -> bool | None:
+    """Whether a token after another one, many times over, hangs on how those were split into calls.
+
+    Their rows hold the same numbers but for their position. None: a call raised.
+    """
+    n = min(N_REPEATED, ids.shape[-1] - 1)
+    text = torch.cat([ids[:, :1].expand(1, n), ids[:, 1:2]], 1)
+    mine, other = (_cached(subject, text, chunks) for chunks in ((n, 1), (1,) * (n + 1)))
+    moved = None if mine is None or other is None else _moves(other[:, -1:], mine[:, -1:], band)
+    return None if moved is None else moved[0]
 
 
 def told_positions(

@@ -14,7 +14,8 @@ from ...child.constructor import NotDrivableError
 from ...child.raised import words
 from .errors import Right
 from .facts import Known
-from .probes import blind_tokens, told_positions
+from .places import kept_places
+from .probes import hangs_on_split, ignores_order, one_token_repeated, sights, told_positions
 from .sizes import KEY_HEADS, QUERY_HEADS, number_of
 from .subject import Call, Subject
 
@@ -83,7 +84,9 @@ class Server:
         yield {"done": {"n": fits, "why": why}}
 
     def _decode(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Each call with its error; with "watch", what was seen of it."""
+        """Each call with its error; with "watch", what was seen of it; with "numbers", its logits
+        after its last token.
+        """  # noqa: D205  (one sentence)
         ids = torch.tensor(ask["ids"])
         right = self._of(ask["ids"])
         known = _known(self._ready, ids) if ask["watch"] else None
@@ -95,6 +98,8 @@ class Server:
                 told.update(right.error(call))
             if known is not None:
                 told["seen"] = _seen(known, call)
+            if ask.get("numbers") and call.raised is None:
+                told["logits"] = base64.b64encode(call.logits[0, -1].numpy().tobytes()).decode()
             yield told
         yield {"done": {}}
 
@@ -102,10 +107,20 @@ class Server:
         """Black-box probes of one call."""
         ids = torch.tensor(ask["ids"])
         chunks, call, band = ask["chunks"], ask["call"], ask["band"]
-        found = blind_tokens(self._ready, ids, chunks, call, ask["spare"], band)
-        right = self._of(ask["ids"]).logits
-        found["told"] = told_positions(self._ready, ids, chunks, right, band)
-        yield {"done": found}
+        subject, right = self._ready, self._of(ask["ids"]).logits
+        yield {
+            "done": {
+                "queries": sights(subject, ids, chunks, call, ask["spare"], band),
+                "swapped": ignores_order(subject, ids, chunks, call, band),
+                "told": told_positions(subject, ids, chunks, right, band),
+                "repeated": one_token_repeated(subject, ids, band),
+                "split": hangs_on_split(subject, ids, band),
+            }
+        }
+
+    def _kept(self, ask: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Of each call, what the rows tell that the model keeps; empty: nothing."""
+        yield {"done": {"calls": _places(self._ready, torch.tensor(ask["ids"]), ask["chunks"])}}
 
     @property
     def _ready(self) -> Subject:
@@ -125,6 +140,13 @@ def _known(subject: Subject, ids: Any) -> Known | None:
         return Known(subject, ids)
     except Exception:  # noqa: BLE001  (code of every kind is looked at; its logits are judged anyhow)
         return None
+
+
+def _places(subject: Subject, ids: Any, chunks: list[int]) -> list[dict[str, Any]]:
+    try:
+        return kept_places(subject, ids, chunks)
+    except Exception:  # noqa: BLE001  (state of every kind is looked at; what cannot be told is not)
+        return []
 
 
 def _seen(known: Known, call: Call) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ...child.constructor import NotDrivableError
 from ...child.files import adapter_of, loaded
 from ...child.raised import is_mistake, line_of, words
 from .adapter import ModelAdapter
+from .kept import kept_arrays
 from .sizes import context_of, vocabulary_of
 from .surfaces import Recognised, split
 from .watch import Seen, Watch
@@ -30,6 +31,7 @@ class Call:
         raised: [kind, message].
         is_refused: somebody wrote that it raises; Python itself did not, over a mistake.
         seen: what was observed; None: nobody looked.
+        kept: the arrays in which the past is kept once it is over; None: nobody wanted them.
     """
 
     past: int
@@ -38,6 +40,7 @@ class Call:
     raised: list[str] | None = None
     is_refused: bool = False
     seen: Seen | None = None
+    kept: dict[str, Any] | None = None
 
 
 class Subject:
@@ -88,24 +91,37 @@ class Subject:
         return self._numbers(logits), seeing.seen
 
     def decode(
-        self, ids: Any, chunks: Sequence[int], *, watch: bool = False, before: Any = None
+        self,
+        ids: Any,
+        chunks: Sequence[int],
+        *,
+        watch: bool = False,
+        keep: bool = False,
+        before: Any = None,
     ) -> Iterator[Call]:
         """Read texts [B, T] in chunks with a cache; ends after a call that raised.
 
-        Where `before` is given, the same model reads that text first, as another request.
+        With `keep`, each call has a copy of what is kept of the past. Where `before` is given, the
+        same model reads that text first, as another request.
         """
         model = self.twin()
         if before is not None:
-            list(self._decoded(model, before, (before.shape[-1] - 1, 1), watch=False))
-        yield from self._decoded(model, ids, chunks, watch=watch)
+            list(self._decoded(model, before, (before.shape[-1] - 1, 1)))
+        yield from self._decoded(model, ids, chunks, watch=watch, keep=keep)
 
     def _decoded(
-        self, model: Any, ids: Any, chunks: Sequence[int], *, watch: bool
+        self,
+        model: Any,
+        ids: Any,
+        chunks: Sequence[int],
+        *,
+        watch: bool = False,
+        keep: bool = False,
     ) -> Iterator[Call]:
         past, state = 0, None
         for at, n in enumerate(chunks):
             call = Call(past, n)
-            self._at(f"a cached call with {n} tokens after {past}")
+            self._at(f"a cached call with {n} token{'s' * (n != 1)} after {past}")
             new = ids[:, past : past + n].to(self.device)
             try:
                 with torch.no_grad():
@@ -118,6 +134,7 @@ class Subject:
                     else:
                         logits, state = self.adapter.cached(model, new, state, past)
                 call.logits = self._numbers(logits)
+                call.kept = kept_arrays(state, model) if keep else None
             except (Exception, SystemExit) as error:  # noqa: BLE001  (what it raises is its answer)
                 where = line_of(error)
                 call.is_refused = not is_mistake(error)

@@ -145,11 +145,9 @@ def made_cache(model: Any, past: str | None, n_sequences: int) -> Any:
 
 def _inner(model: Any) -> Any:
     """The model that a wrapper calls, whose own forward takes whatever comes."""
-    for name in WRAPPED:
-        held = vars(model).get("_modules", {}).get(name)
-        if held is not None and len(vars(model)["_modules"]) == 1:
-            return _inner(held)
-    return model
+    held = dict(model.named_children())
+    name = next(iter(held)) if len(held) == 1 else ""
+    return _inner(held[name]) if name in WRAPPED else model
 
 
 def _cache_classes(module: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import torch
@@ -214,8 +215,8 @@ def _tables(model: Any) -> dict[int, str]:
     found: dict[int, str] = {}
     for path, module in model.named_modules():
         dot = f"{path}." if path else ""
-        held = {**module._parameters, **module._buffers, **vars(module)}
-        for name, tensor in held.items():
+        own = (module.named_parameters(recurse=False), module.named_buffers(recurse=False))
+        for name, tensor in (*chain(*own), *vars(module).items()):
             is_table = isinstance(tensor, torch.Tensor) and tensor.ndim >= 2
             if is_table and not _is_mask(tensor):
                 found[id(tensor)] = f"{dot}{name}"

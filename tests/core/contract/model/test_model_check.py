@@ -106,10 +106,12 @@ def test_weight_on_rows_never_written_is_told(subject):
 def test_compiled_code_is_judged_by_probes_and_the_report_says_so(subject):
     report = report_of(subject, "odd.py", "Compiled")
     (found,) = report.findings
-    assert (found.basis, found.mechanism) == ("black box", "the call is blind to tokens 1-4")
+    assert (found.basis, found.preset_like) == ("black box", "mask-top-left")
     assert all(words.startswith("black box: ") for words in found.evidence)
-    assert found.preset_like == "mask-top-left"
-    assert "all of this is as if the causal mask were aligned top-left" in evidence_of(report)
+    assert "the cached ones move for 0, not for 1-4" in evidence_of(report)
+    assert "one alone gives all of this: as if the causal mask were aligned top-left" in (
+        evidence_of(report)
+    )
 
 
 def test_what_one_text_leaves_for_the_next_is_found(subject):
@@ -197,6 +199,21 @@ def test_a_call_that_hangs_is_a_finding():
     with ModelSubject(Source(MODELS / "odd.py", "Hangs"), limit_s=3) as hanging:
         report = check_model_of(hanging, SHORT)
     assert "gave no answer within 3 s" in evidence_of(report)
+
+
+def test_a_cached_call_gets_less_time_where_forwards_were_quick(monkeypatch):
+    monkeypatch.setattr("core.contract.model.subject.SLACK_S", 2.0)
+    with ModelSubject(Source(MODELS / "odd.py", "Hangs")) as hanging:
+        report = check_model_of(hanging, SHORT)
+    said = evidence_of(report)
+    assert "gave no answer within 2." in said
+    assert "the longest before it took 0." in said
+
+
+def test_a_slow_cached_call_is_no_hang_where_forwards_were_slow_as_well(monkeypatch):
+    monkeypatch.setattr("core.contract.model.subject.SLACK_S", 0.0)
+    with ModelSubject(Source(MODELS / "odd.py", "Slow")) as slow:
+        assert check_model_of(slow, SHORT).findings == ()
 
 
 def test_a_file_that_ends_the_interpreter_cannot_be_asked(tmp_path):
@@ -327,14 +344,15 @@ def test_new_rows_before_the_earlier_ones_are_called_so(subject, tmp_path):
 def test_of_hidden_code_is_said_what_its_logits_show_and_no_more(subject, tmp_path):
     report = report_of(subject, written(tmp_path, **BEFORE), "Hidden")
     (found,) = report.findings
-    assert found.mechanism == "tokens of a call see other tokens than they must"
+    assert found.mechanism.startswith("new rows are put before the earlier ones")
+    assert {found.basis} == {"black box"}
     assert "changing later tokens of the call, 6, moves the cached logits of its first one" in (
         evidence_of(report)
     )
     keys = written(tmp_path, JOIN_K=BEFORE["JOIN_K"])
     (found,) = report_of(subject, keys, "Hidden").findings
-    assert (found.mechanism, found.preset_like) == ("cached logits differ from uncached ones", None)
-    assert not any("hypothesis" in words for words in found.evidence)
+    assert found.mechanism == "logits hang on how earlier tokens were split into calls"
+    assert found.preset_like is None
 
 
 def test_rows_that_are_dropped_are_not_taken_for_positions_that_are_remembered(subject, tmp_path):
@@ -377,3 +395,20 @@ def test_a_second_finding_does_not_repeat_what_the_first_one_says_of_the_logits(
     first, second = report_of(subject, "nano.py", "both").findings
     assert sum(words.startswith("black box") for words in first.evidence) == 2
     assert not any(words.startswith("black box") for words in second.evidence)
+
+
+def test_a_vocabulary_that_is_too_large_is_told_with_both_numbers(subject):
+    with pytest.raises(NotDrivableError, match=(
+        r"^--vocab says 5000 token ids, and GPT says that it knows 61: token id \d+ raised "
+        r"IndexError: index out of range in self .*; give --vocab 61$"
+    )):  # fmt: skip
+        report_of(subject, "nano.py", "right", Wish(vocabulary=5000))
+
+
+def test_a_model_that_says_too_large_a_vocabulary_is_told_by_its_number(subject, tmp_path):
+    path = written(tmp_path)
+    text = path.read_text("utf-8")
+    wrong = text.replace("torch.manual_seed(0)", "self.vocab_size = 5000")
+    path.write_text(wrong, encoding="utf-8")
+    with pytest.raises(NotDrivableError, match=r"^GPT says that it knows 5000 token ids, and"):
+        report_of(subject, path, "GPT")

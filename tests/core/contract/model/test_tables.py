@@ -31,25 +31,34 @@ class Fast(nn.Module):
         turns = torch.outer(torch.arange(float(S)), torch.tensor([1.0, 0.5, 0.25, 0.1]))
         self.register_buffer("mask", mask)
         self.register_buffer("turns", torch.polar(torch.ones_like(turns), turns))
-        self.register_buffer("k", torch.zeros(1, 1, S, 8))
-        self.register_buffer("v", torch.zeros(1, 1, S, 8))
+        self.register_buffer("k", torch.zeros(2, 1, S, 8))
+        self.register_buffer("v", torch.zeros(2, 1, S, 8))
 
     def rows(self, table, name, input_pos):
         n = len(input_pos)
+        if self.bad == "unused" and name == "turns":
+            table[input_pos]
+            return table[:n]
         return table[:n] if self.bad == name else table[input_pos]
 
     def forward(self, idx, input_pos):
         x = self.e(idx)
         mask = self.rows(self.mask, "mask", input_pos)
         turns = self.rows(self.turns, "turns", input_pos)
+        for i in range(2):
+            x = self.layer(x, i, mask, turns, input_pos)
+        return self.h(x)
+
+    def layer(self, x, i, mask, turns, input_pos):
         q, (k, v) = self.q(x), self.kv(x).split(8, -1)
         q, k = (
             torch.view_as_real(torch.view_as_complex(a.reshape(*a.shape[:-1], 4, 2)) * turns)
             .flatten(-2) for a in (q, k)
         )
-        self.k[:, :, input_pos], self.v[:, :, input_pos] = k[:, None], v[:, None]
-        y = F.scaled_dot_product_attention(q[:, None], self.k, self.v, attn_mask=mask[None, None])
-        return self.h(x + y[:, 0])
+        self.k[i, 0, input_pos], self.v[i, 0, input_pos] = k[0], v[0]
+        k, v = self.k[i : i + 1], self.v[i : i + 1]
+        y = F.scaled_dot_product_attention(q[:, None], k, v, attn_mask=mask[None, None])
+        return x + y[:, 0]
 """
 
 
@@ -60,7 +69,7 @@ def findings_of(tmp_path_factory):
     makers = [
         f"def {mask}_{bad}():\n    return Fast({mask}(), '{bad}').eval()\n"
         for mask in ("booleans", "added")
-        for bad in ("none", "mask", "turns")
+        for bad in ("none", "mask", "turns", "unused")
     ]
     path.write_text("\n".join([textwrap.dedent(FAST), *makers]), encoding="utf-8")
     with ModelSubject(Source(path, "booleans_none")) as subject:
@@ -84,5 +93,14 @@ def test_rows_of_a_mask_are_no_positions(findings_of, mask):
 @pytest.mark.parametrize("mask", ["booleans", "added"])
 def test_rows_of_a_rotary_table_are_positions_though_a_mask_is_looked_up_first(findings_of, mask):
     names, evidence = findings_of(f"{mask}_turns")
+    assert names == ["pos-restart"]
+    assert "position ids looked up in turns are [0], must be [5]" in evidence
+
+
+@pytest.mark.parametrize("mask", ["booleans", "added"])
+def test_a_right_look_up_that_goes_unused_does_not_hide_the_wrong_one_that_is_used(
+    findings_of, mask
+):
+    names, evidence = findings_of(f"{mask}_unused")
     assert names == ["pos-restart"]
     assert "position ids looked up in turns are [0], must be [5]" in evidence
