@@ -21,6 +21,7 @@ class ActionSet(QObject):
         """Make the actions; they act on `shell`."""
         super().__init__()
         self._specs = {spec.id: spec for spec in specs}
+        self._whys = {spec.blocked for spec in self._specs.values()}
         self._shell = shell
         self._play_icons: dict[bool, QIcon] = {}
         self._reasons: dict[str, tuple[str | None, str | None]] = {}
@@ -43,9 +44,10 @@ class ActionSet(QObject):
 
     def update(self, situation: Situation) -> None:
         """Switch each action on, or off with its reason in the tooltip."""
+        blocked = {why: why(situation) for why in self._whys}  # many have the same
         for action_id, spec in self._specs.items():
             note = None if spec.note is None else spec.note(situation)
-            self._switch(spec, spec.blocked(situation), note)
+            self._switch(spec, blocked[spec.blocked], note)
             if spec.words is not None:
                 self.actions[action_id].setText(spec.words(situation))
             if spec.is_on is not None:

@@ -3,13 +3,21 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QListView,
+    QListWidget,
+    QListWidgetItem,
+    QWidget,
+)
 
 from app.plain_keys import leave_to_window
 from app.theme import Theme, quiet_choice, restyle, tick_box_style
 
 ID = Qt.ItemDataRole.UserRole
-MOST_ROWS = 3
+MOST_LINES = 4
 """More than these are scrolled to."""
 
 
@@ -31,6 +39,9 @@ class FaultsOn(QWidget):
         self._rows.setToolTip("Click a name to see the fault in the list; untick it to take it off")
         self._rows.setFrameShape(QListWidget.Shape.NoFrame)
         self._rows.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._rows.setWordWrap(True)
+        self._rows.setTextElideMode(Qt.TextElideMode.ElideNone)
+        self._rows.setResizeMode(QListView.ResizeMode.Adjust)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
@@ -71,12 +82,24 @@ class FaultsOn(QWidget):
         self._count.setFont(theme.sans(px=theme.small_px, is_bold=True))
         self._fit()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A narrower row needs more lines for its title."""
+        super().resizeEvent(event)
+        self._fit()
+
     def _fit(self) -> None:
-        """As high as its rows, up to a few of them."""
+        """As high as its rows, up to a few lines of them."""
         target_px = self._theme.target_px
         self._count.setFixedHeight(target_px)
-        each = max(target_px, self._rows.sizeHintForRow(0))
-        self._rows.setFixedHeight(each * min(MOST_ROWS, max(1, self._rows.count())))
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()  # the width of the rows, before their heights
+        self._rows.doItemsLayout()
+        items = [self._rows.item(row) for row in range(self._rows.count())]
+        # What Qt (6.11) says of the height of a row is that of one line.
+        heights = [self._rows.visualItemRect(item).height() for item in items]
+        first_px, all_px = max([target_px, *heights[:1]]), sum(heights)
+        self._rows.setFixedHeight(max(first_px, min(all_px, MOST_LINES * target_px)))
 
     @Slot(QListWidgetItem)
     def _take_off(self, item: QListWidgetItem) -> None:

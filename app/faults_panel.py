@@ -5,8 +5,8 @@ More than 300 lines: the ticks, what they stand for and the search are about the
 
 from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QPoint, QRect, QSignalBlocker, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetrics, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QMenu,
     QPushButton,
+    QStyle,
     QVBoxLayout,
     QWidget,
 )
@@ -40,7 +41,9 @@ FIRST = "Start here"
 COMBINED = "Together"
 OWN = "Your own"
 LOAD = "Load fault…"
-_HEADING_PX = 20
+_HEADING_PX, _ENDLESS_PX = 20, 9999
+_LEAST_TARGETS, _LOW_TARGETS = 6, 10
+"""Least height, and below which there is little room, in targets of a click."""
 _Told = tuple[str, str, str]
 """Id, title and symptom."""
 _Section = tuple[str, list[_Told]]
@@ -65,6 +68,8 @@ class FaultsPanel(QWidget):
         self._search.setClearButtonEnabled(True)
         self._search.textChanged.connect(self._filter)
         self._is_ticked = False
+        self._theme = theme
+        self._above, self._below = QHBoxLayout(), QHBoxLayout()
         self._list = self._make_list()
         self._on = FaultsOn(theme)
         self._on.looked_up.connect(self._look_up)
@@ -136,15 +141,50 @@ class FaultsPanel(QWidget):
                 is_inner = bool(heading.data(INNER))
                 heading.setFont(theme.sans(px=theme.small_px, is_bold=not is_inner))
                 heading.setForeground(theme.dim if is_inner else theme.text)
-                heading.setSizeHint(QSize(0, theme.px(_HEADING_PX)))
         layout = self.layout()
         if layout is not None:
             layout.setContentsMargins(*(theme.margin_px,) * 4)
+        self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The fault that is looked at stays in sight."""
         super().resizeEvent(event)
-        self._list.scrollToItem(self._list.currentItem())
+        self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Only now its parts have their widths."""
+        super().showEvent(event)
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        """The same for every fault, so that the panels beside it do not move."""
+        return QSize(super().minimumSizeHint().width(), _LEAST_TARGETS * self._theme.target_px)
+
+    def _fit(self) -> None:
+        """Headings and the symptom have the lines that they need in this width."""
+        self._place_button()
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+        # Twice the margin of Qt's item views, at both sides of a text.
+        style, margin = self._list.style(), QStyle.PixelMetric.PM_FocusFrameHMargin
+        inset_px = 2 * (style.pixelMetric(margin, None, self._list) + 1)
+        room = QRect(0, 0, self._list.viewport().width() - inset_px, _ENDLESS_PX)
+        with QSignalBlocker(self._list):
+            for heading, _ in self._groups:
+                metrics = QFontMetrics(heading.font())
+                words = metrics.boundingRect(room, Qt.TextFlag.TextWordWrap, heading.text())
+                spare_px = self._theme.px(_HEADING_PX) - metrics.lineSpacing()
+                heading.setSizeHint(QSize(0, words.height() + max(0, spare_px)))
+        self._fit_about()
+
+    def _fit_about(self) -> None:
+        needed_px = self._about.heightForWidth(self._about.width())  # none of no words: −1
+        self._about.setMinimumHeight(max(0, needed_px))
+        layout, item = self.layout(), self._list.currentItem()
+        if layout is not None and item is not None:
+            layout.activate()  # the list has another height: the row stays in sight
+            self._list.scrollToItem(item)
 
     def show_faults(self, ids: tuple[str, ...]) -> None:
         """Tick these; it does not answer. A combination stands for its members."""
@@ -191,6 +231,7 @@ class FaultsPanel(QWidget):
         made.setResizeMode(QListView.ResizeMode.Adjust)
         made.setTextElideMode(Qt.TextElideMode.ElideNone)
         made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        made.setMinimumHeight(1)  # words come first where there is little room
         made.setSpacing(0)
         made.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         return made
@@ -225,14 +266,22 @@ class FaultsPanel(QWidget):
     def _lay_out(self) -> None:
         column = QVBoxLayout(self)
         column.setSpacing(4)
-        column.addWidget(self._search)
+        self._above.addWidget(self._search, 1)
+        column.addLayout(self._above)
         column.addWidget(self._on)
         column.addWidget(self._list, 1)
         column.addWidget(self._error)
-        row = QHBoxLayout()
-        row.addWidget(self._about, 1)
-        row.addWidget(self._load, 0, Qt.AlignmentFlag.AlignTop)
-        column.addLayout(row)
+        self._below.addWidget(self._about, 1)
+        column.addLayout(self._below)
+        self._place_button()
+
+    def _place_button(self) -> None:
+        """Beside the symptom, or where that needs the width, beside the search."""
+        is_low = self.height() < _LOW_TARGETS * self._theme.target_px
+        row, other = (self._above, self._below) if is_low else (self._below, self._above)
+        if row.indexOf(self._load) < 0:
+            other.removeWidget(self._load)
+            row.addWidget(self._load, 0, Qt.AlignmentFlag.AlignTop)
 
     def _is_on(self, fault_id: str) -> bool:
         return self._items[fault_id].checkState() == Qt.CheckState.Checked
@@ -271,6 +320,7 @@ class FaultsPanel(QWidget):
     def _tell_on(self) -> None:
         """Those that are on stand above the list, as they may be out of sight in it."""
         self._on.show_faults([(i, self._items[i].text()) for i in self.ids])
+        self._fit_about()
 
     @Slot(str)
     def _look_up(self, fault_id: str) -> None:
@@ -307,6 +357,7 @@ class FaultsPanel(QWidget):
     def _show_current(self) -> None:
         item = self._list.currentItem()
         self._about.setText(f"{item.data(ID)}: {item.data(TEXT)}" if item else "")
+        self._fit_about()
         self._load.setEnabled(item is not None)
 
     @Slot()

@@ -1,4 +1,7 @@
-"""Which panels a layout has and where they stand: a plan in numbers. `arranging` carries it out."""
+"""Which panels a layout has and where they stand: a plan in numbers. `arranging` carries it out.
+
+More than 300 lines: the plan is one calculation, and each of its numbers stands beside its use.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -24,10 +27,17 @@ SMALL_SIDE_PX, SMALL_RIGHT_PX = 256, 296
 RIGHT, TEACH_RIGHT = 0.24, 0.34
 MOST_ASIDE = 0.56
 SMALL_TIMELINE_PX = 60
-SENTENCE_PX, LINE_PX = 1100, 16
-"""In a window narrower than this some sentences take another line."""
-LONG_SENTENCES: Sequence[str] = ("tokens", "cache", "timeline")
-"""Those of panels whose least height has room for one line alone."""
+LINE_PX = 16
+"""Height of another line of a sentence."""
+STEP_PX = 720
+"""In a window narrower than this the line of the step is broken into two."""
+_LINE_OF_LETTER = 1.2
+"""Height of a line beside that of its letters."""
+LONG_SENTENCES: Mapping[str, int] = {"tokens": 800, "cache": 800, "mask": 1200, "timeline": 1100}
+"""Panels whose least height has room for one line alone, and the width below which theirs has two.
+
+Of a panel below the columns, that of the window.
+"""
 SPARE_PX = 172
 """What a panel would like that takes what the others leave."""
 CODE_AREA_PX = 96_000
@@ -39,6 +49,8 @@ MERGES = (
     ("timeline", "attention"),
 )
 """Which panels go behind which where there is no room for all, one after the other."""
+TEACH_MERGES = (MERGES[0], MERGES[1], MERGES[3], MERGES[2])
+"""Where the letters are for many to read, the cache stays beside the attention."""
 BORDER_PX = 6
 TITLE_PX = 22
 BARS_PX, LOW_BARS_PX, TAB_PX = (26, 65), (26, 43), (15, 11)
@@ -87,6 +99,11 @@ def is_small(size: QSize, theme: Theme) -> bool:
     )
 
 
+def n_step_lines(width_px: int, theme: Theme) -> int:
+    """How many lines there are for what the step is."""
+    return 2 if width_px < STEP_PX * theme.scale else 1
+
+
 def has_low_bars(size: QSize, theme: Theme) -> bool:
     """Whether the status line has to leave its place below the panels to them."""
     return is_small(size, theme) and theme.scale <= 1
@@ -111,13 +128,15 @@ class _Planner:
         self._width_px = size.width()
         self._is_small = is_small(size, theme)
         bars_px = LOW_BARS_PX if has_low_bars(size, theme) else BARS_PX
-        self._room_px = size.height() - _height(bars_px, theme)
+        self._room_px = size.height() - _height(bars_px, theme) - _more_of_step_px(size, theme)
         self._tabs_px = _height(TAB_PX, theme)
         self._docks = {dock.id: dock for dock in docks}
         self._areas = {
             area: [dock.id for dock in docks if dock.area == area]
             for area in ("left", "centre", "right", "bottom")
         }
+        columns = [self._areas[area] for area in ("left", "centre", "right")]
+        self._centre_px = size.width() - sum(self._widths(columns).values())
 
     def plan(self) -> Plan:
         tabs = self._tabs()
@@ -150,7 +169,7 @@ class _Planner:
             _stack(tabs, right)
         elif not self._has_room("right", tabs):
             _stack(tabs, [i for i in ("code", "inspector", "lesson") if i in right])
-        for behind, front in MERGES:
+        for behind, front in TEACH_MERGES if is_teach else MERGES:
             if {behind, front} <= self._docks.keys() - tabs.keys() and self._is_cut(tabs):
                 _stack(tabs, [front, behind])
         return tabs
@@ -162,9 +181,9 @@ class _Planner:
         return liked_px <= self._room_px
 
     def _is_cut(self, tabs: Mapping[str, str]) -> bool:
-        """Whether there is too little room for the contents of the middle and below it."""
+        """Whether there is too little room for contents and sentences of the middle and below."""
         ids = [i for i in (*self._areas["centre"], *self._areas["bottom"]) if i not in tabs]
-        least_px = sum(self._least_px(i, tabs) + BORDER_PX for i in ids) - BORDER_PX
+        least_px = sum(self._whole_px(i, tabs) + BORDER_PX for i in ids) - BORDER_PX
         return least_px > self._room_px
 
     # Heights and widths.
@@ -193,7 +212,7 @@ class _Planner:
         heights = {i: self._least_px(i, tabs) for i in ids}
         free = room_px - sum(heights.values()) - BORDER_PX * (len(ids) - 1)
         for i in ids:  # a whole line or none
-            line_px = self._least_px(i, tabs, self._line_px) - heights[i]
+            line_px = self._whole_px(i, tabs) - heights[i]
             if line_px <= free:
                 heights[i] += line_px
                 free -= line_px
@@ -235,20 +254,27 @@ class _Planner:
         least_px = self._theme.px(SMALL_RIGHT_PX if self._is_small else RIGHT_PX)
         return max(least_px, round(self._width_px * RIGHT))
 
-    def _least_px(self, dock_id: str, tabs: Mapping[str, str], line_px: int = 0) -> int:
-        """Height in which nothing of a panel, or of those behind it, is cut: with title or tabs.
-
-        A long sentence has another line of the given height.
-        """
-        stack = [dock_id, *(i for i, front in tabs.items() if front == dock_id)]
-        long: dict[str, int] = dict.fromkeys(LONG_SENTENCES, line_px)
-        least_px = max(self._docks[i].least_px + long.get(i, 0) for i in stack)
+    def _least_px(self, dock_id: str, tabs: Mapping[str, str]) -> int:
+        """Height in which nothing of a panel, or of those behind it, is cut: with title or tabs."""
+        least_px = max(self._docks[i].least_px for i in self._stack_of(dock_id, tabs))
         return least_px + self._head_px(dock_id, tabs)
 
-    @property
-    def _line_px(self) -> int:
-        """Height of another line for a sentence, where the window is so narrow that it needs it."""
-        return self._theme.px(LINE_PX) if self._width_px < self._theme.px(SENTENCE_PX) else 0
+    def _whole_px(self, dock_id: str, tabs: Mapping[str, str]) -> int:
+        """The same with another line for a long sentence, where that needs it."""
+        stack = self._stack_of(dock_id, tabs)
+        whole_px = max(self._docks[i].least_px + self._line_px(i) for i in stack)
+        return whole_px + self._head_px(dock_id, tabs)
+
+    def _stack_of(self, dock_id: str, tabs: Mapping[str, str]) -> list[str]:
+        """A panel, and those that stand behind it."""
+        return [dock_id, *(i for i, front in tabs.items() if front == dock_id)]
+
+    def _line_px(self, dock_id: str) -> int:
+        """Height of another line of a sentence, where its place is so narrow that it needs it."""
+        is_below = self._docks[dock_id].area == "bottom"
+        width_px = self._width_px if is_below else self._centre_px
+        is_long = width_px < self._theme.px(LONG_SENTENCES.get(dock_id, 0))
+        return self._theme.px(LINE_PX) if is_long else 0
 
     def _liked_px(self, dock_id: str, tabs: Mapping[str, str]) -> int:
         """Height that a panel would like, with its title or tabs."""
@@ -256,7 +282,7 @@ class _Planner:
         head_px = self._head_px(dock_id, tabs)
         if self._is_small and dock.area == "bottom" and dock.has_title:
             usual_px = max(self._theme.px(SMALL_TIMELINE_PX), dock.least_px)
-            return usual_px + self._line_px + head_px
+            return usual_px + self._line_px(dock_id) + head_px
         if dock.height_px is None and dock.area == "right":
             area_px = CODE_AREA_PX * self._theme.scale**2
             return round(area_px / self._right_px()) + head_px
@@ -272,6 +298,12 @@ class _Planner:
 def _height(parts: tuple[int, int], theme: Theme) -> int:
     fixed, growing = parts
     return fixed + math.ceil(growing * theme.scale)
+
+
+def _more_of_step_px(size: QSize, theme: Theme) -> int:
+    """By how much the line of the step is higher where it has two lines of small letters."""
+    letters_px = n_step_lines(size.width(), theme) * theme.small_px - theme.sans_px
+    return math.ceil(_LINE_OF_LETTER * max(0, letters_px))
 
 
 def _stack(tabs: dict[str, str], ids: Sequence[str]) -> None:

@@ -46,6 +46,7 @@ from app.theme import Theme
 from app.transport import StepBar, TransportBar
 from app.widgets.slot_panel import share_scroll
 from core.lessons import Show
+from core.outcome import EndReason
 from core.readouts.pointed import pointed_words
 from core.readouts.run_view import RunView
 from core.readouts.work import work_readout
@@ -87,6 +88,7 @@ class MainWindow(QMainWindow):
         self._is_painted = self._is_arranged = False
         self._wrong_field: str | None = None
         self._is_rearranged = False
+        self._line_shown: tuple[RunView, EndReason | None] | None = None
         self.looks = Looks(theme, preferences, self)
         self.aids = Aids(self, control, preferences)
         self.links = LessonLinks(control, self)
@@ -106,6 +108,8 @@ class MainWindow(QMainWindow):
         self.message_bar = MessageBar(theme, self)
         self._refresh_timer = QTimer(self)
         self._refresh_timer.setSingleShot(True)
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
         self._build()
         self._connect()
         if control.known.own:
@@ -146,10 +150,14 @@ class MainWindow(QMainWindow):
         self.layouts.size_changed()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802  (a name of Qt)
-        """The message goes along with the strip, however that is moved."""
+        """The message goes along with the strip, however that is moved.
+
+        Once more when all have their place: Qt moves the tabs below it after it.
+        """
         is_moved = event.type() in (QEvent.Type.Move, QEvent.Type.Resize)
         if is_moved and self.message_bar.isVisible():
             self._place_message()
+            self._settling.start()
         return super().eventFilter(watched, event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -223,6 +231,7 @@ class MainWindow(QMainWindow):
         strip = self.dock("diagnosis")
         if strip is not None:
             strip.installEventFilter(self)
+        self._settling.timeout.connect(self._keep_message_above)
 
     def _commands(self) -> list[QAction]:
         return [*self.actions_by_id.actions.values(), *panel_actions(self.docks)]
@@ -420,8 +429,13 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _show_line(self, view: RunView) -> None:
-        self.step_bar.show_line(step_line(view, self.control.cursor.end))
+        """What the step is; nothing is worked out again where all that it says is shown already."""
+        end, shown = self.control.cursor.end, self._line_shown
+        if shown is not None and shown[1] is end and view.is_same(shown[0]):
+            return
+        self.step_bar.show_line(step_line(view, end))
         self.status.show_work(work_readout(view).sentence)
+        self._line_shown = (view, end)
 
     @Slot(object)
     def _say_pointed(self, pointed: Selection | None) -> None:
@@ -435,6 +449,7 @@ class MainWindow(QMainWindow):
         situation = self.control.situation()
         reason = no_step(situation)
         if reason is not None and (situation.is_broken or not situation.is_starting):
+            self._line_shown = None
             self.step_bar.say(reason)
             self.status.show_work("")
             self._emptied.emit()

@@ -20,12 +20,14 @@ class MatrixModel(QAbstractTableModel):
 
     Attributes:
         theme: the colours.
+        has_small_letters: whether cells are narrow.
     """
 
     def __init__(self, theme: Theme) -> None:
         """Empty at first."""
         super().__init__()
         self.theme = theme
+        self.has_small_letters = False
         self._measure = MEASURES[0]
         self._rows: list[str] = []
         self._columns: list[tuple[str, str]] = []
@@ -90,6 +92,9 @@ class MatrixModel(QAbstractTableModel):
                 return self._ground(cell)
             case Qt.ItemDataRole.ForegroundRole:
                 return self.theme.text if self._share(cell) else self.theme.dim
+            case Qt.ItemDataRole.FontRole:
+                theme = self.theme
+                return theme.sans(px=theme.small_px if self.has_small_letters else theme.sans_px)
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _CENTRE
             case Qt.ItemDataRole.ToolTipRole | Qt.ItemDataRole.AccessibleTextRole:

@@ -7,7 +7,7 @@ itself.
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPen, QShortcut
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPen, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
@@ -38,7 +38,8 @@ SHIPPED = resource_path("matrix.jsonl")
 FILES = "Matrix (*.jsonl *.json);;All files (*)"
 FIRST_SIZE, FRAME_SIZE = QSize(1240, 760), QSize(16, 48)
 LEAST_SIZE = (640, 400)
-COLUMN_PX = 68
+COLUMN_PX, LEAST_COLUMN_PX = 68, 52
+"""Width of a column, and the least in which its words have room, in small letters."""
 ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -76,9 +77,28 @@ class _CellPainter(QStyledItemDelegate):
 
 
 class _Table(QTableView):
-    """A table in which Enter does what a click does."""
+    """A table in which Enter does what a click does, and whose columns share a narrow window."""
 
     entered_at = Signal(QModelIndex)
+
+    def __init__(self, cells: MatrixModel) -> None:
+        """Takes what it shows."""
+        super().__init__()
+        self._cells = cells
+        self.setModel(cells)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Columns have another share of it."""
+        super().resizeEvent(event)
+        self.fit_columns()
+
+    def fit_columns(self) -> None:
+        """As wide as they like to be; else with small letters as all find room, or words need."""
+        theme = self._cells.theme
+        share_px = self.viewport().width() // max(1, self._cells.columnCount())
+        least_px, most_px = theme.px(LEAST_COLUMN_PX), theme.px(COLUMN_PX)
+        self._cells.has_small_letters = share_px < most_px
+        self.horizontalHeader().setDefaultSectionSize(max(least_px, min(most_px, share_px)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter opens; all else moves, as in any table."""
@@ -105,7 +125,7 @@ class MatrixWindow(QWidget):
         self.model = MatrixModel(theme)
         self.measure = QComboBox()
         self.about, self.sentence = ElidedLabel(), QLabel()
-        self.table = _Table()
+        self.table = _Table(self.model)
         self.file_button = QPushButton("Open file…")
         self.run_button = QPushButton("Open this run")
         self._build()
@@ -122,6 +142,7 @@ class MatrixWindow(QWidget):
             return
         self._file = file
         self.model.show_file(file)
+        self.table.fit_columns()
         name = "as shipped" if path == SHIPPED else path.name
         self.setWindowTitle(f"Matrix, {name}")
         self._say_about()
@@ -131,9 +152,9 @@ class MatrixWindow(QWidget):
     def dress(self, theme: Theme) -> None:
         """Take other colours and sizes; the application's palette does the rest."""
         self.model.dress(theme)
-        self.table.horizontalHeader().setDefaultSectionSize(theme.px(COLUMN_PX))
         self.table.verticalHeader().setDefaultSectionSize(theme.target_px)
         self.table.setStyleSheet(_table_style(theme))
+        self.table.fit_columns()
         colours = self.about.palette()
         colours.setColor(self.about.foregroundRole(), theme.dim)
         self.about.setPalette(colours)
@@ -143,7 +164,6 @@ class MatrixWindow(QWidget):
     def _build(self) -> None:
         self.measure.addItems([measure.title for measure in MEASURES])
         self.measure.setAccessibleName("What each cell shows")
-        self.table.setModel(self.model)
         self.table.setItemDelegate(_CellPainter(self.model, self.table))
         self.table.setAccessibleName("Faults by model and policy")
         self.table.setAccessibleDescription("Arrows move, Enter opens the run of the cell")

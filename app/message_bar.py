@@ -81,9 +81,17 @@ class MessageBar(QFrame):
         self.raise_()
 
     def place(self, right_px: int, bottom_px: int, top_px: int = 0) -> None:
-        """Take the place that ends at these coordinates; a wider one, to stay below `top_px`."""
-        widest_px = right_px - 2 * self._theme.margin_px
-        for width_px in (min(self._theme.px(WIDTH_PX), widest_px), widest_px):
+        """Take the place that ends at these coordinates.
+
+        To stay below `top_px`: a wider one, and then one of smaller letters.
+        """
+        theme, widest_px = self._theme, right_px - 2 * self._theme.margin_px
+        for width_px, letters_px in (
+            (min(theme.px(WIDTH_PX), widest_px), theme.sans_px),
+            (widest_px, theme.sans_px),
+            (widest_px, theme.small_px),
+        ):
+            self._use_letters(letters_px)
             height_px = max(self.heightForWidth(width_px), self.minimumSizeHint().height())
             height_px += 2 * _PAD_PX
             self.setGeometry(right_px - width_px, bottom_px - height_px, width_px, height_px)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from app.draft import Draft
 from app.script_words import script_words
 from app.settings_fields import SettingsFields
+from app.settings_pair import Pair
 from app.theme import Theme, complaint_style, restyle
 from app.word_label import WordLabel
 
@@ -47,6 +48,7 @@ class SettingsPanel(QWidget):
         self._timer.timeout.connect(self._tell)
         self._fields = SettingsFields(theme)
         self._labels: list[QLabel] = []
+        self._pairs: list[Pair] = []
         self._column = QVBoxLayout(self)
         self._column.setSpacing(4)
         self._lay_out()
@@ -60,6 +62,8 @@ class SettingsPanel(QWidget):
         label_px = theme.px(LABEL_PX)
         for label in self._labels:
             label.setFixedWidth(label_px)
+        for pair in self._pairs:
+            pair.dress(theme)
         for label in self._errors.values():
             restyle(label, complaint_style(theme, label_px + 4))
 
@@ -95,6 +99,9 @@ class SettingsPanel(QWidget):
 
     def needed_px(self, width_px: int) -> int:
         """The height in which every row that is shown has room, at this width."""
+        margins = self._column.contentsMargins()
+        for pair in self._pairs:
+            pair.arrange(width_px - margins.left() - margins.right())
         return max(self._column.totalHeightForWidth(width_px), self._column.minimumSize().height())
 
     def has_place(self, place: str) -> bool:
@@ -158,11 +165,10 @@ class SettingsPanel(QWidget):
         self._sinks_row = self._add_row(
             "Sinks", self._fields.sinks, self._fields.reassign, places=("sinks",)
         )
-        sizes = (self._fields.capacity, WordLabel("Chunk"), self._fields.chunk)
-        self._add_row("Capacity", *sizes, places=("capacity", "chunk"))
-        self._add_row("Device", self._fields.device, self._fields.dtype, places=("device", "dtype"))
-        chances = (self._fields.temperature, WordLabel("Seed"), self._fields.seed)
-        self._add_row("Temp.", *chances, places=("temperature", "seed"))
+        fields = self._fields
+        self._add_pair("Capacity", fields.capacity, "Chunk", fields.chunk, ("capacity", "chunk"))
+        self._add_pair("Device", fields.device, "", fields.dtype, ("device", "dtype"))
+        self._add_pair("Temp.", fields.temperature, "Seed", fields.seed, ("temperature", "seed"))
         self._column.addStretch(1)
 
     def _add_row(self, text: str, *fields: QWidget, places: tuple[str, ...] = ()) -> QWidget:
@@ -179,11 +185,23 @@ class SettingsPanel(QWidget):
             row.addWidget(field, 0 if is_small else 1)
             if not is_small:
                 field.setSizePolicy(QSizePolicy.Policy.Ignored, field.sizePolicy().verticalPolicy())
-        self._column.addWidget(holder)
+        self._add(holder, places)
+        return holder
+
+    def _add_pair(
+        self, text: str, first: QWidget, other: str, second: QWidget, places: tuple[str, ...]
+    ) -> None:
+        self._labels.append(WordLabel(text))
+        pair = Pair(self._labels[-1], first, WordLabel(other) if other else None, second)
+        self._pairs.append(pair)
+        self._add(pair, places)
+
+    def _add(self, row: QWidget, places: tuple[str, ...]) -> None:
+        """A row, and below it what is wrong with what stands there."""
+        self._column.addWidget(row)
         for place in places:
             self._errors[place] = self._error_label()
             self._column.addWidget(self._errors[place])
-        return holder
 
     def _error_label(self) -> QLabel:
         label = QLabel()

@@ -86,8 +86,10 @@ class StatusLine(QWidget):
         self._progress.dress(theme)
 
     def set_room(self, room: QSize | None) -> None:
-        """Wish for all of a place; None: for what the words need."""
+        """Wish for all of a place, on a bar of menus; None: for what the words need."""
         self._room = room
+        # The ground of a status bar is plain, so that it need not be painted with the words.
+        self._work.setAutoFillBackground(room is None)
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
@@ -140,7 +142,7 @@ class _Work(QLabel):
     def __init__(self) -> None:
         super().__init__()
         self.words = ""
-        self._widest_px = 0
+        self._words_px = self._widest_px = 0
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
 
     def show_words(self, words: str) -> None:
@@ -148,10 +150,12 @@ class _Work(QLabel):
             return
         self.words = words
         self.setAccessibleDescription(words)
-        self.setToolTip(WORK_TIP if words else "")
-        needed_px = self.fontMetrics().horizontalAdvance(words)
-        if needed_px > self._widest_px:
-            self._widest_px = needed_px
+        tip = WORK_TIP if words else ""
+        if tip != self.toolTip():
+            self.setToolTip(tip)
+        self._words_px = self.fontMetrics().horizontalAdvance(words)
+        if self._words_px > self._widest_px:
+            self._widest_px = self._words_px
             self.updateGeometry()
         self.update()
 
@@ -167,17 +171,17 @@ class _Work(QLabel):
         """Letters of another size need another width."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
-            self._widest_px = self.fontMetrics().horizontalAdvance(self.words)
+            self._words_px = self.fontMetrics().horizontalAdvance(self.words)
+            self._widest_px = self._words_px
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Nothing until the place has grown for the words: the last letters say nothing."""
         place = self.contentsRect()
-        words_px = self.fontMetrics().horizontalAdvance(self.words)
-        if words_px > place.width():
+        if self._words_px > place.width():
             return
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
-        place.setLeft(place.right() - words_px)
+        place.setLeft(place.right() - self._words_px)
         painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self.words)
         painter.end()
 

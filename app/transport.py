@@ -11,7 +11,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.elided_label import ElidedLabel
+from app.elided_label import ElidedLabel, lines_px
+from app.layout import n_step_lines
 from app.player import SPEEDS
 from app.step_line import Sign, StepLine
 from app.theme import Theme
@@ -135,7 +136,7 @@ class StepBar(QWidget):
         if layout is not None:
             layout.setContentsMargins(theme.margin_px + 4, 2, theme.margin_px + 4, 4)
         self._use_letters(theme.sans_px)
-        self._text.setMinimumHeight(self._text.fontMetrics().height())  # in small letters, too
+        self._take_lines()
         if self._line is not None:
             self.show_line(self._line)
 
@@ -179,12 +180,20 @@ class StepBar(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A narrower window has less room for the place of the difference."""
         super().resizeEvent(event)
+        self._take_lines()
         self._fit()
+
+    def _take_lines(self) -> None:
+        """As high as a line of the usual letters, or as all lines of small ones."""
+        theme, n_lines = self._theme, n_step_lines(self.width(), self._theme)
+        usual, small = (theme.sans(px=px, is_bold=True) for px in (theme.sans_px, theme.small_px))
+        self._text.most_lines = n_lines
+        self._text.setMinimumHeight(max(lines_px(usual, 1), lines_px(small, n_lines)))
 
     def _fit(self) -> None:
         """The sentence is not cut by the place of the difference, nor by the caption.
 
-        Where the verdicts would cut it, letters are smaller.
+        Where the verdicts would cut it, letters are smaller, and there may be a second line.
         """
         theme, needed_px = self._theme, self._needed_px
         if needed_px > self.width() or self._text.font().pixelSize() != theme.sans_px:

@@ -217,7 +217,9 @@ class ReadoutDock(Dock):
     def _take_in(self, theme: Theme) -> None:
         content = self.content
         # Qt moves no neighbour when a least height changes, so it is the same at all times.
-        content.setMinimumHeight(theme.px(self.spec.least_px))
+        # Small letters take more than their share.
+        words_px = content.least_px if hasattr(content, "least_px") else 0
+        content.setMinimumHeight(max(theme.px(self.spec.least_px), words_px))
         self.widget().setMinimumHeight(content.minimumHeight())
         content.selected.connect(self.selected)
         content.pointed.connect(self.pointed)

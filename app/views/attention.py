@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPixmap, QResizeEvent
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QRegion, QResizeEvent
 
 from app.theme import Theme
 from app.widgets import code_image, head_rows, marks, scale_legend
@@ -17,6 +17,7 @@ from app.widgets.canvas import Hit
 from app.widgets.data_table import TableData
 from app.widgets.head_atlas import HEADER_PX, HeadAtlas
 from app.widgets.head_rows import HeadRows
+from app.widgets.kept_part import KeptPart
 from app.widgets.letters import letters
 from app.widgets.order_switch import OrderSwitch
 from app.widgets.slot_canvas import SlotCanvas
@@ -50,7 +51,7 @@ class _AttentionCanvas(SlotCanvas):
         self._colours = code_image.palette(theme)
         self._switch = OrderSwitch(theme, self)
         self._switch.hide()
-        self._fixed: tuple[tuple[QSize, HeadAtlas, float], QPixmap] | None = None
+        self._fixed = KeptPart(QColor(Qt.GlobalColor.transparent))
         self._join(self.slot_scroll)
 
     def follow(self, scroll: SlotScroll) -> None:
@@ -80,6 +81,10 @@ class _AttentionCanvas(SlotCanvas):
         """The switch shows what is chosen."""
         super().refresh()
         self._place_switch()
+
+    def ask_for_paint(self) -> None:
+        """Not of the switch, which lies on plain paper: its buttons would be painted with it."""
+        self.update(QRegion(self.rect()) - QRegion(self._switch.geometry()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The switch stands at the lower left."""
@@ -117,27 +122,23 @@ class _AttentionCanvas(SlotCanvas):
 
     def _draw_fixed(self, painter: QPainter, atlas: HeadAtlas) -> None:
         """The names of the heads and the legend: kept, as they are the same in every step."""
-        size, scale = self.size() * self.devicePixelRatioF(), self.devicePixelRatioF()
         left, theme = self._switch.geometry().right() + 12.0, self.theme
-        key = (size, atlas, left)
-        if self._fixed is None or self._fixed[0] != key:
-            kept = QPixmap(size)
-            kept.setDevicePixelRatio(scale)
-            kept.fill(Qt.GlobalColor.transparent)
-            inner = QPainter(kept)
+        end, middle = self.ruler().side_left - theme.margin_px, self._legend_middle()
+
+        def draw(inner: QPainter) -> None:
             atlas.draw_names(inner, theme)
-            at = QPointF(left, self._legend_middle())
-            end = self.ruler().side_left - theme.margin_px
-            scale_legend.draw(inner, at, end, self._colours, theme)
-            inner.end()
-            self._fixed = (key, kept)
+            scale_legend.draw(inner, QPointF(left, middle), end, self._colours, theme)
+
+        place = atlas.place.getRect()
+        shown = (place, atlas.n_layers, atlas.n_heads, left, end, middle)
+        fixed = self._fixed.picture(self.size(), self.devicePixelRatioF(), shown, draw)
         legend_top, side_left = self.height() - theme.px(LEGEND_PX), int(atlas.place.left()) - 4
         for part in (  # above the legend, and left of the heads, there is nothing
             QRect(0, legend_top, self.width(), theme.px(LEGEND_PX)),
             QRect(side_left, 0, self.width() - side_left, legend_top),
         ):
             painter.setClipRect(part)
-            painter.drawPixmap(0, 0, self._fixed[1])
+            painter.drawPixmap(0, 0, fixed)
         painter.setClipping(False)
 
     def _draw_part(self, painter: QPainter, readout: AttentionReadout) -> None:
@@ -171,19 +172,12 @@ class _AttentionCanvas(SlotCanvas):
     def _draw_marks(self, painter: QPainter, rows: HeadRows, readout: AttentionReadout) -> None:
         """Columns whose row is not what it should be, and the one that is looked at."""
         chosen, ruler = readout.axis.chosen, rows.ruler
-        for place in np.flatnonzero(self._is_odd(readout)[self._slots_shown()]).tolist():
+        for place in np.flatnonzero(_is_odd(readout, self._slots_shown())).tolist():
             marks.fill(painter, ruler.cell(ruler.first + place, 2, 3), self.theme.alarm)
         if chosen is not None and self.column_of(chosen) in ruler.shown:
             left, width = ruler.left(self.column_of(chosen)), max(3.0, ruler.column_px)
             tall = rows.height * rows.n_rows
             marks.chosen(painter, QRectF(left, rows.top, width, tall), self.theme)
-
-    def _is_odd(self, readout: AttentionReadout) -> NDArray[np.bool_]:
-        """[n_slots] whether the newest query read another row than the ledger claims, or twice."""
-        newest = readout.by_slot.keys[-1]
-        has_token = newest.token_index != ABSENT
-        is_foreign = has_token & (newest.token_index != newest.claimed_token_index)
-        return newest.is_unwritten | (newest.is_read & is_foreign) | (newest.n_read > 1)
 
     # Which columns
 
@@ -310,6 +304,14 @@ class _AttentionCanvas(SlotCanvas):
             return code_words(code, weight, is_read=grid.key(row, column).is_read)
 
         return TableData(title, names, rows, cell)
+
+
+def _is_odd(readout: AttentionReadout, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """[slots] whether the newest query read another row than the ledger claims, or twice."""
+    newest = readout.by_slot.keys[-1]
+    token, n_read = newest.token_index[slots], newest.n_read[slots]
+    is_foreign = (token != ABSENT) & (token != newest.claimed_token_index[slots])
+    return newest.is_unwritten[slots] | ((n_read > 0) & is_foreign) | (n_read > 1)
 
 
 def _names(readout: AttentionReadout) -> Sequence[str]:

@@ -8,14 +8,15 @@ from operator import is_
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QMouseEvent, QPainter, QPen, QPixmap
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QMouseEvent, QPainter, QPen
 
 from app.theme import Theme
 from app.widgets import code_image, marks, slot_cells, slot_overview
 from app.widgets.cache_words import facts_of, tip_of
 from app.widgets.canvas import Hit
 from app.widgets.data_table import TableData
+from app.widgets.kept_part import KeptPart
 from app.widgets.letters import letters
 from app.widgets.off_strips import GOOD_ROW_PX, MOST_ROW_PX, RowPlaces
 from app.widgets.slot_canvas import SlotCanvas
@@ -53,7 +54,8 @@ class _CacheCanvas(SlotCanvas):
         super().__init__(theme, "Cache", labels + GOOD_ROW_PX, labels + MOST_ROW_PX + 2)
         self._colours = slot_cells.state_colours(theme)
         self._drags = False
-        self._legend: tuple[tuple[object, ...], QPixmap] | None = None
+        self._legend = KeptPart(theme.paper)
+        self._names = KeptPart(theme.paper)
         self._known: tuple[tuple[object, ...], NumbersShown, tuple[LabelRow, ...]] | None = None
 
     # Drawing
@@ -64,17 +66,17 @@ class _CacheCanvas(SlotCanvas):
             self.draw_blank(painter, BLANK)
             return
         ruler = self.ruler()
+        self._draw_names(painter, ruler, readout)
         if ruler.is_scrolled:
             self._draw_overview(painter, ruler, readout)
         places = self._places(ruler, readout)
+        numbers, label_rows = self._numbers(ruler, readout)
         for number, row in enumerate(readout.rows):
             at = QRectF(0, places.top_of(number), ruler.gutter_px, places.height)
-            self._draw_name(painter, ruler, row, at)
             self._draw_row(painter, ruler, readout, row, at)
             places.draw_lines(painter, ruler, self.theme, self._slots_shown(ruler), number)
         top = places.top_of(len(readout.rows))
         self._draw_capacity(painter, ruler, readout, top)
-        numbers, label_rows = self._numbers(ruler, readout)
         number_painter = NumberPainter(painter, ruler, self.theme)
         for label_row in label_rows:
             number_painter.draw(label_row, numbers, readout.labels, top)
@@ -107,14 +109,28 @@ class _CacheCanvas(SlotCanvas):
 
     def _draw_overview(self, painter: QPainter, ruler: SlotRuler, readout: CacheReadout) -> None:
         """The worst state of any layer, for all slots."""
-        states = np.max([row.state for row in readout.rows], axis=0)[self.slots]
+        states = np.maximum.reduce([row.state for row in readout.rows])[self.slots]
         scale = self.devicePixelRatioF()
         slot_overview.draw(painter, ruler, TOP_PX, states, self._colours, self.theme, scale)
 
-    def _draw_name(self, painter: QPainter, ruler: SlotRuler, row: LayerRow, at: QRectF) -> None:
-        if at.height() >= self.theme.px(_NAME_FROM_PX):
-            name = f"layer{'s' if len(row.layers) > 1 else ''} {ranges(row.layers)}"
-            marks.gutter_name(painter, self.theme, at.top(), at.height(), ruler.gutter_px, name)
+    def _draw_names(self, painter: QPainter, ruler: SlotRuler, readout: CacheReadout) -> None:
+        """The names of all rows, the same in most steps: of layers, and of the numbers below."""
+        theme, places, width = self.theme, self._places(ruler, readout), ruler.gutter_px
+        named: list[tuple[float, float, str]] = []
+        for number, row in enumerate(readout.rows):
+            if places.height >= theme.px(_NAME_FROM_PX):
+                name = f"layer{'s' if len(row.layers) > 1 else ''} {ranges(row.layers)}"
+                named.append((places.top_of(number), places.height, name))
+        top, tall = places.top_of(len(readout.rows)), theme.px(LABEL_PX)
+        for number, label_row in enumerate(self._numbers(ruler, readout)[1]):
+            named.append((top + number * tall, tall, label_row.name))
+
+        def draw(inner: QPainter) -> None:
+            for row_top, height, name in named:
+                marks.gutter_name(inner, theme, row_top, height, width, name)
+
+        size, scale = QSize(int(width), self.height()), self.devicePixelRatioF()
+        painter.drawPixmap(0, 0, self._names.picture(size, scale, tuple(named), draw))
 
     def _draw_row(
         self, painter: QPainter, ruler: SlotRuler, readout: CacheReadout, row: LayerRow, at: QRectF
@@ -198,21 +214,18 @@ class _CacheCanvas(SlotCanvas):
         self, painter: QPainter, place: QRectF, codes: tuple[int, ...], *, has_off: bool
     ) -> None:
         """Most steps have the same states: the legend is kept as a picture."""
-        scale = self.devicePixelRatioF()
-        key = (codes, has_off, place.width(), place.height(), scale)
         if place.height() < 1:
             return
-        if self._legend is None or self._legend[0] != key:
-            kept = QPixmap(place.size().toSize() * scale)
-            kept.setDevicePixelRatio(scale)
-            kept.fill(self.theme.paper)
-            inner = QPainter(kept)
-            inside = QRectF(0, 0, place.width(), place.height())
+        inside = QRectF(0, 0, place.width(), place.height())
+
+        def draw(inner: QPainter) -> None:
             states = map(SlotState, codes)
             slot_cells.draw_legend(inner, inside, states, self.theme, has_off=has_off)
-            inner.end()
-            self._legend = (key, kept)
-        painter.drawPixmap(QPointF(round(place.left()), round(place.top())), self._legend[1])
+
+        shown = (codes, has_off, place.width(), place.height())
+        size, scale = place.size().toSize(), self.devicePixelRatioF()
+        legend = self._legend.picture(size, scale, shown, draw)
+        painter.drawPixmap(QPointF(round(place.left()), round(place.top())), legend)
 
     # What is where
 

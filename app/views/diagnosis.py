@@ -1,4 +1,7 @@
-"""The strip above the timeline: what goes wrong, and where it first shows; a click goes there."""
+"""The strip above the timeline: what goes wrong, and where it first shows; a click goes there.
+
+More than 300 lines: a strip has one line or two, and what gives way first is decided in one place.
+"""
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
@@ -13,7 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.theme import Theme
+from app.theme import USUAL_PX, Theme
 from app.widgets import marks
 from app.widgets.letters import whole_words
 from core.readouts.first_difference import FirstDifferenceReadout
@@ -26,6 +29,8 @@ BLANK = "what goes wrong first appears here, with the mechanism behind it"
 _KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 _GO = "go there"
 _AND = "; and "
+_LINE_OF_LETTER = 1.2
+"""Height of a line beside that of its letters."""
 _LEAST_PX = 24
 """Words are left out where less room than this is left for them."""
 
@@ -151,32 +156,71 @@ class DiagnosisStrip(QWidget):
         has_link = _has_link(readout)
         end = right - (link_px + 12 if has_link else 0)
         parts, px = self._fitting(readout)
-        for words, is_bold, is_dim in parts:
-            painter.setFont(theme.sans(px=px, is_bold=is_bold))
-            width = min(painter.fontMetrics().horizontalAdvance(words) + 6.0, end - left)
-            if width < _LEAST_PX:
-                break
-            colour = theme.dim if is_dim else theme.text
-            place = QRectF(left, 0, width, height)
-            shown = whole_words(words, painter.font(), int(width))
-            marks.label(painter, place, shown, colour, Qt.AlignmentFlag.AlignLeft)
-            left += width
+        is_wide = len(parts) > 1 and self._room_px(readout) < self._wide(parts, px)
+        if is_wide and px == self._low_px:
+            left = self._draw_two_lines(painter, parts, left, end)
+        else:
+            left = self._draw_parts(painter, parts, px, QRectF(left, 0, end - left, height))
         if has_link:
             painter.setFont(theme.sans())
             self._draw_link(painter, QRectF(left + 10, 0, link_px, height))
 
-    def _fitting(self, readout: FirstDifferenceReadout) -> tuple[tuple[_Part, ...], int]:
-        """What is said and how large: in full, else without the explanations, else smaller."""
-        theme, parts = self.theme, _parts(readout)
+    def _draw_two_lines(
+        self, painter: QPainter, parts: tuple[_Part, ...], left: float, end: float
+    ) -> float:
+        """The mechanism above the difference; gives where they end."""
+        half, ends = self.height() / 2, []
+        for line, top in ((parts[:-1], 0), (parts[-1:], half)):
+            px = self._low_px
+            while px > USUAL_PX[-1] and self._wide(line, px) > end - left:
+                px -= 1
+            ends.append(self._draw_parts(painter, line, px, QRectF(left, top, end - left, half)))
+        return max(ends)
+
+    def _draw_parts(
+        self, painter: QPainter, parts: tuple[_Part, ...], px: int, line: QRectF
+    ) -> float:
+        """One after the other, as far as there is room; gives where they end."""
+        left = line.left()
+        for words, is_bold, is_dim in parts:
+            painter.setFont(self.theme.sans(px=px, is_bold=is_bold))
+            width = min(painter.fontMetrics().horizontalAdvance(words) + 6.0, line.right() - left)
+            if width < _LEAST_PX:
+                break
+            colour = self.theme.dim if is_dim else self.theme.text
+            place = QRectF(left, line.top(), width, line.height())
+            shown = whole_words(words, painter.font(), int(width))
+            marks.label(painter, place, shown, colour, Qt.AlignmentFlag.AlignLeft)
+            left += width
+        return left
+
+    @property
+    def _low_px(self) -> int:
+        """Letters of which two lines have room."""
+        return int(self.height() / 2 / _LINE_OF_LETTER)
+
+    def _room_px(self, readout: FirstDifferenceReadout) -> int:
+        """Width for words, between the sign and the link."""
+        theme = self.theme
         used = QFontMetrics(theme.sans(is_bold=True)).horizontalAdvance("✕") + 8
         if _has_link(readout):
             used += QFontMetrics(theme.sans()).horizontalAdvance(_GO) + 16
-        room = self.width() - 2 * theme.margin_px - 4 - used
+        return self.width() - 2 * theme.margin_px - 4 - used
+
+    def _fitting(self, readout: FirstDifferenceReadout) -> tuple[tuple[_Part, ...], int]:
+        """What is said and how large: in full, else without the explanations, else smaller.
+
+        Else without its title; else in two lines, where those can be read.
+        """
+        theme, parts, room = self.theme, _parts(readout), self._room_px(readout)
         brief = tuple((_brief(words) if bold else words, bold, dim) for words, bold, dim in parts)
-        for tried, px in ((parts, theme.sans_px), (brief, theme.sans_px)):
+        bare = tuple(part for part in brief if not part[2])
+        usual, small = theme.sans_px, theme.small_px
+        for tried, px in ((parts, usual), (brief, usual), (brief, small), (bare, small)):
             if self._wide(tried, px) <= room:
                 return tried, px
-        return brief, theme.small_px
+        has_lines = len(bare) > 1 and self._low_px >= USUAL_PX[-1]
+        return (bare, self._low_px) if has_lines else (bare, small)
 
     def _wide(self, parts: tuple[_Part, ...], px: int) -> int:
         return sum(

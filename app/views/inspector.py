@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.elided_label import ElidedLabel
-from app.theme import Theme, quiet_choice
+from app.theme import USUAL_PX, Theme, quiet_choice
 from app.widgets.sentence import Sentence
 from app.widgets.tensor_image import TensorImage
 from app.widgets.tensor_table import TensorTable
@@ -35,6 +35,7 @@ FIRST_TENSOR = "q"
 _WAYS = (("Map", "Show the tensor as a heat map"), ("Table", "Show the tensor as a table"))
 _NAME_LETTERS = 9
 _ROW_PAD_PX = 2
+_LIST_SHARE = 0.6
 _STORY_SHARE = 0.28
 
 
@@ -98,6 +99,7 @@ class InspectorView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The story takes as many lines as it needs, up to a share of the height."""
         super().resizeEvent(event)
+        self._list.fit(int(self.width() * _LIST_SHARE))
         self._tell_story()
 
     def _make_parts(self) -> None:
@@ -234,10 +236,9 @@ class _ShapeList(QListWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._font = theme.mono(px=theme.small_px)
-        self._metrics = QFontMetricsF(self._font)
+        self._most_px: int | None = None
         self._entries: tuple[TensorEntry, ...] = ()
-        self.setFont(self._font)
+        self.setFont(theme.mono(px=theme.small_px))
         self.setPalette(quiet_choice(theme))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName("Tensors of the step")
@@ -252,7 +253,7 @@ class _ShapeList(QListWidget):
             return
         self._entries = entries
         texts = [f"{each.id:<{_NAME_LETTERS}}{list(each.shape)}" for each in entries]
-        row_px = round(self._metrics.height()) + _ROW_PAD_PX
+        row_px = round(QFontMetricsF(self.font()).height()) + _ROW_PAD_PX
         while self.count() > len(texts):
             self.takeItem(self.count() - 1)
         for row, (entry, text) in enumerate(zip(entries, texts, strict=True)):
@@ -264,5 +265,25 @@ class _ShapeList(QListWidget):
             if text != item.text():
                 item.setText(text)
                 item.setToolTip(f"{entry.id}: {entry.meaning}")
-        widest = max((self._metrics.horizontalAdvance(text) for text in texts), default=0)
-        self.setFixedWidth(round(widest) + 2 * self._theme.margin_px)
+        self._use_width()
+
+    def fit(self, most_px: int) -> None:
+        """No wider than this: where the texts are, in smaller letters."""
+        if most_px != self._most_px:
+            self._most_px = most_px
+            self._use_width()
+
+    def _use_width(self) -> None:
+        texts, widest = [self.item(row).text() for row in range(self.count())], 0
+        font, least_px = self.font(), min(USUAL_PX[-1], self._theme.small_px)
+        for px in range(self._theme.small_px, least_px - 1, -1):
+            font = self._theme.mono(px=px)
+            metrics = QFontMetricsF(font)
+            advances = (metrics.horizontalAdvance(text) for text in texts)
+            widest = round(max(advances, default=0)) + 2 * self._theme.margin_px
+            if self._most_px is None or widest <= self._most_px:
+                break
+        if widest:
+            if font.pixelSize() != self.font().pixelSize():
+                self.setFont(font)
+            self.setFixedWidth(widest)

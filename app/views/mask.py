@@ -13,6 +13,7 @@ from app.widgets import causal_triangle, code_image, marks, mask_cells, mask_reg
 from app.widgets.canvas import Hit
 from app.widgets.code_image import Codes
 from app.widgets.data_table import TableData
+from app.widgets.kept_part import KeptPart
 from app.widgets.mask_cells import Kind
 from app.widgets.mask_tips import mask_tip, sight_words
 from app.widgets.slot_canvas import SlotCanvas
@@ -47,7 +48,7 @@ class _MaskCanvas(SlotCanvas):
         super().__init__(theme, "Mask", _LEAST_PX, _GOOD_PX)
         self._places: list[NDArray[np.int64]] = []
         self._is_odd: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
-        self._rows: tuple[tuple[object, ...], QPixmap] | None = None
+        self._rows = KeptPart(theme.paper)
 
     def show_readout(self, readout: MaskReadout | None) -> None:
         """Keep it, with the places in the view of each slot: of one read twice there are two."""
@@ -91,19 +92,14 @@ class _MaskCanvas(SlotCanvas):
         self, ruler: SlotRuler, kinds: Sequence[Codes], rows: Sequence[QRectF]
     ) -> QPixmap:
         """The cells of rows on paper: kept, as they are the same in most steps of a decode."""
-        size, scale = self.size() * self.devicePixelRatioF(), self.devicePixelRatioF()
-        where = (ruler.gutter_px, ruler.column_px, ruler.n_shown, rows[0].height())
-        key = (size, scale, where, *(codes.tobytes() for codes in kinds))
-        if self._rows is None or self._rows[0] != key:
-            kept = QPixmap(size)
-            kept.setDevicePixelRatio(scale)
-            inner = QPainter(kept)
-            inner.fillRect(self.rect(), self.theme.paper)
+
+        def draw(inner: QPainter) -> None:
             for codes, row in zip(kinds, rows, strict=False):
                 self._draw_row(inner, ruler, codes, row)
-            inner.end()
-            self._rows = (key, kept)
-        return self._rows[1]
+
+        where = (ruler.gutter_px, ruler.column_px, ruler.n_shown, rows[0].height())
+        shown = (where, *(codes.tobytes() for codes in kinds))
+        return self._rows.picture(self.size(), self.devicePixelRatioF(), shown, draw)
 
     def _draw_row(self, painter: QPainter, ruler: SlotRuler, kinds: Codes, at: QRectF) -> None:
         if min(ruler.column_px, at.height()) < marks.FRAME_PX:

@@ -5,14 +5,15 @@ More than 300 lines: rows, bars and what they answer to share one geometry.
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen
 
-from app.theme import Theme
+from app.theme import USUAL_PX, Theme
 from app.widgets import marks
 from app.widgets.canvas import Hit
 from app.widgets.cell_canvas import CellCanvas
 from app.widgets.data_table import TableData
+from app.widgets.kept_part import KeptPart
 from app.widgets.letters import letters
 from app.widgets.panel import CanvasPanel
 from core.readouts.next_token import NextTokenReadout, NextTokenRow, role_words, share_words
@@ -62,6 +63,7 @@ class _NextTokenCanvas(CellCanvas):
         super().__init__(theme, "Next token", height, good)
         self.readout: NextTokenReadout | None = None
         self.is_forcing_offered = False
+        self._head = KeptPart(theme.paper)
         self._fitting: tuple[int, NextTokenReadout, tuple[NextTokenRow, ...]] | None = None
 
     # Where things stand
@@ -120,7 +122,9 @@ class _NextTokenCanvas(CellCanvas):
             self.draw_blank(painter, BLANK if readout is None else readout.sentence)
             return
         columns, each = self._columns(), self._row_px()
-        self._draw_head(painter, columns)
+        size, scale = QSize(self.width(), self._head_px()), self.devicePixelRatioF()
+        head = self._head.picture(size, scale, columns, lambda p: self._draw_head(p, columns))
+        painter.drawPixmap(0, 0, head)
         for number, row in enumerate(self._rows()):
             line = QRectF(0, self._head_px() + number * each, self.width(), each)
             self._draw_row(painter, columns, readout, row, line)
@@ -181,11 +185,13 @@ class _NextTokenCanvas(CellCanvas):
     ) -> None:
         """As in the tokens: the engine's choice underlined, the right one outlined."""
         theme, top, height = self.theme, line.top(), line.height()
-        painter.setFont(theme.mono(is_bold=row.is_engine_choice))
-        width = min(
-            columns.bars - columns.text - 6,
-            letters(row.text, painter.font()).width + 8.0,
-        )
+        room = columns.bars - columns.text - 6
+        least_px = min(USUAL_PX[-1], theme.mono_px)
+        for px in range(theme.mono_px, least_px - 1, -1):  # smaller, rather than cut
+            painter.setFont(theme.mono(px=px, is_bold=row.is_engine_choice))
+            if letters(row.text, painter.font()).width + 8.0 <= room:
+                break
+        width = min(room, letters(row.text, painter.font()).width + 8.0)
         box = QRectF(columns.text, top + 2, max(14.0, width), height - 4)
         ink = theme.alarm if is_wrong else theme.text
         marks.label(painter, box, row.text, ink)

@@ -1,4 +1,7 @@
-"""The run as a line: error of every step against both thresholds, and the step looked at."""
+"""The run as a line: error of every step against both thresholds, and the step looked at.
+
+More than 300 lines: each step is a point, a stem, a sign and a number, drawn for all steps at once.
+"""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +9,8 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from numpy.typing import NDArray
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.theme import Theme
@@ -32,6 +36,8 @@ _LOWEST_PX = 5
 """A number of the scale stands at least so far above its lower end."""
 _BLANK_SHARE = 0.2
 """Of the height of a line, above its digits."""
+Numbers = NDArray[np.float64]
+"""[steps, 4] as `timeline_numbers` has them."""
 
 
 class TimelineView(CanvasPanel):
@@ -94,9 +100,9 @@ class _TimelineCanvas(StepCanvas):
         if plot.ruler.step_px < _NARROW_PX:
             draw_curve(painter, self.theme, plot, self._numbers.of(readout.points))
         else:
-            self._draw_limits(painter, readout, plot)
-            for point in readout.points:
-                self._draw_point(painter, plot, point)
+            numbers = self._numbers.of(readout.points)
+            self._draw_limits(painter, readout, plot, numbers)
+            self._draw_points(painter, readout, plot, numbers)
         self._draw_limit_names(painter, readout, plot)
         self._draw_strip(painter, readout, plot)
         self._draw_axis(painter, plot)
@@ -119,17 +125,25 @@ class _TimelineCanvas(StepCanvas):
             if painter.fontMetrics().horizontalAdvance(words) <= place.width():
                 marks.label(painter, place.adjusted(0, 0, 0, -3), words, theme.dim)
 
-    def _draw_limits(self, painter: QPainter, readout: TimelineReadout, plot: ErrorPlot) -> None:
+    def _draw_limits(
+        self, painter: QPainter, readout: TimelineReadout, plot: ErrorPlot, numbers: Numbers
+    ) -> None:
         """Up to the lower line right, above the upper one wrong; in between rounding."""
-        theme = self.theme
-        for name, style in (("band", Qt.PenStyle.DashLine), ("wrong_above", Qt.PenStyle.SolidLine)):
-            painter.setPen(QPen(theme.dead, 1, style))
-            values = [getattr(point, name) for point in readout.points]
+        theme, ruler = self.theme, plot.ruler
+        for values, logs, style in (
+            ([point.band for point in readout.points], numbers[:, 2], Qt.PenStyle.DashLine),
+            ([point.wrong_above for point in readout.points], numbers[:, 3], Qt.PenStyle.SolidLine),
+        ):
+            ys = plot.ys_of_logs(logs).tolist()
             ends = [i for i in range(1, len(values)) if values[i] != values[i - 1]]
-            for first, end in pairwise((0, *ends, len(values))):
-                if values[first] is not None:
-                    y, left, right = plot.y(values[first]), *map(plot.ruler.left, (first, end))
-                    painter.drawLine(QPointF(left, y), QPointF(right, y))
+            painter.setPen(QPen(theme.dead, 1, style))
+            painter.drawLines(
+                [
+                    QLineF(ruler.left(first), ys[first], ruler.left(end), ys[first])
+                    for first, end in pairwise((0, *ends, len(values)))
+                    if values[first] is not None
+                ]
+            )
 
     def _draw_limit_names(
         self, painter: QPainter, readout: TimelineReadout, plot: ErrorPlot
@@ -148,28 +162,41 @@ class _TimelineCanvas(StepCanvas):
             box = QRectF(left, top, self.width() - left - 2, line)
             marks.label(painter, box, text, theme.dim, Qt.AlignmentFlag.AlignLeft)
 
-    def _draw_point(self, painter: QPainter, plot: ErrorPlot, point: TimelinePoint) -> None:
+    def _draw_points(
+        self, painter: QPainter, readout: TimelineReadout, plot: ErrorPlot, numbers: Numbers
+    ) -> None:
+        """The errors of all steps: most are a stem and a head, drawn at once."""
+        place, ruler = plot.place, plot.ruler
+        size, bottom = min(5.0, max(2.0, ruler.step_px - 1)), place.bottom()
+        parts: dict[bool, list[QRectF]] = {False: [], True: []}
+        for point, y in zip(readout.points, plot.ys_of_logs(numbers[:, 1]).tolist(), strict=True):
+            if point.logits is None or not point.is_finite or point.max_abs_error is None:
+                self._draw_other(painter, plot, point)
+                continue
+            x = ruler.middle(point.step)
+            stem = QRectF(x - 0.5, y, 1, bottom - y)
+            head = QRectF(x - size / 2, y - size / 2, size, size)
+            parts[point.logits == "wrong"] += (stem, head)
+        painter.setPen(Qt.PenStyle.NoPen)
+        for is_wrong, rects in parts.items():
+            painter.setBrush(self.theme.alarm if is_wrong else self.theme.new)
+            painter.drawRects(rects)
+
+    def _draw_other(self, painter: QPainter, plot: ErrorPlot, point: TimelinePoint) -> None:
+        """A step that has no error: not judged yet, nothing read, or logits that are no numbers."""
         theme, place, ruler = self.theme, plot.place, plot.ruler
-        left, width = ruler.left(point.step), ruler.step_px
+        x, top = ruler.middle(point.step), place.top()
         if point.is_pending:
-            marks.hatch(painter, QRectF(left, place.top(), width, place.height()), theme.frame)
-            return
-        x = ruler.middle(point.step)
-        if point.logits is None:
+            box = QRectF(ruler.left(point.step), top, ruler.step_px, place.height())
+            marks.hatch(painter, box, theme.frame)
+        elif point.logits is None:
             if point.is_refused:
                 self._draw_refusal(painter, x, place, point)
-            return
-        y = place.top() if point.max_abs_error is None else plot.y(point.max_abs_error)
-        colour = theme.alarm if point.logits == "wrong" else theme.new
-        top = y if point.is_finite else y + _GLYPH_PX
-        painter.fillRect(QRectF(x - 0.5, top, 1, place.bottom() - top), colour)
-        size = min(5.0, max(2.0, width - 1))
-        if point.is_finite:
-            painter.fillRect(QRectF(x - size / 2, y - size / 2, size, size), colour)
         else:
-            marks.glyph(
-                painter, QRectF(x - _GLYPH_PX / 2, y, _GLYPH_PX, _GLYPH_PX), "N", theme.alarm, theme
-            )
+            stem = QRectF(x - 0.5, top + _GLYPH_PX, 1, place.height() - _GLYPH_PX)
+            painter.fillRect(stem, theme.alarm if point.logits == "wrong" else theme.new)
+            sign = QRectF(x - _GLYPH_PX / 2, top, _GLYPH_PX, _GLYPH_PX)
+            marks.glyph(painter, sign, "N", theme.alarm, theme)
 
     def _draw_refusal(
         self, painter: QPainter, x: float, place: QRectF, point: TimelinePoint
@@ -192,9 +219,8 @@ class _TimelineCanvas(StepCanvas):
             painter.setFont(theme.sans(px=theme.small_px, is_bold=True))
             for point in readout.points:
                 sign, colour = _sign(point, theme)
-                painter.setPen(colour)
                 cell = QRectF(plot.ruler.left(point.step), top, plot.ruler.step_px, line)
-                painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, sign)
+                marks.label(painter, cell, sign, colour)
         else:
             place = QRectF(plot.place.left(), top, plot.place.width(), line)
             draw_strip(painter, theme, plot.ruler, self._numbers.of(readout.points), place)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QResizeEvent, QWheelEvent
 
 from app.theme import Theme
@@ -10,6 +10,7 @@ from app.widgets import marks
 from app.widgets.canvas import Hit
 from app.widgets.cell_canvas import CellCanvas
 from app.widgets.data_table import TableData
+from app.widgets.kept_part import KeptPart
 from app.widgets.panel import CanvasPanel
 from app.widgets.slot_ruler import SlotRuler
 from app.widgets.token_columns import Place, TokenColumns
@@ -44,6 +45,7 @@ class _TokensCanvas(CellCanvas):
         self._first: int | None = None
         self._turned = 0.0
         self._pictures = TokenPictures(theme, self._columns.advance)
+        self._gutter = KeptPart(theme.paper)
 
     def show_readout(self, readout: TokensReadout | None) -> None:
         """Another step scrolls to its newest token; another selection does not."""
@@ -155,15 +157,22 @@ class _TokensCanvas(CellCanvas):
 
     def _draw_gutter(self, painter: QPainter, shown: list[Place]) -> None:
         """The names of the rows, and how many columns are out of sight."""
-        theme, height = self.theme, self._header_px()
-        painter.setFont(theme.mono(px=theme.small_px - 1))
         first = shown[0][0] if shown else 0
         words = "token" if first == 0 else f"‹ {first} more"
-        place = QRectF(theme.margin_px, 1, self._gutter_px() - theme.margin_px - 6, height - 5)
-        marks.label(painter, place, words, theme.dim, Qt.AlignmentFlag.AlignRight)
-        for number, name in enumerate(NAMES):
-            top, height = self._top(number), self._row_px()
-            marks.gutter_name(painter, theme, top, height, self._gutter_px(), name)
+        gutter_px, heights = self._gutter_px(), self._heights()
+        size, scale = QSize(int(gutter_px), heights.all_px), self.devicePixelRatioF()
+
+        def draw(inner: QPainter) -> None:
+            theme, height = self.theme, heights.header_px
+            inner.setFont(theme.mono(px=theme.small_px - 1))
+            place = QRectF(theme.margin_px, 1, gutter_px - theme.margin_px - 6, height - 5)
+            marks.label(inner, place, words, theme.dim, Qt.AlignmentFlag.AlignRight)
+            for number, name in enumerate(NAMES):
+                top = heights.top(number)
+                marks.gutter_name(inner, theme, top, heights.row_px, gutter_px, name)
+
+        picture = self._gutter.picture(size, scale, (words, heights), draw)
+        painter.drawPixmap(0, 0, picture)
 
     def _draw_third_row_note(
         self, painter: QPainter, readout: TokensReadout, shown: list[Place]

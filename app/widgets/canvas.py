@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.theme import Theme
@@ -94,11 +94,22 @@ class Canvas(QWidget):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
 
+    def owns(self, key: QKeyEvent) -> bool:
+        """Whether a key is its own while the keyboard is here; else it may be a shortcut."""
+        return False
+
     def event(self, event: QEvent) -> bool:
-        """Numbers in full where the mouse rests."""
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+        """Numbers in full where the mouse rests, and keys that are no shortcuts here."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             found = self.hit(QPointF(event.pos()))
             QToolTip.showText(event.globalPos(), found.tip if found else "", self)
+            return True
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.ShortcutOverride
+            and self.owns(event)
+        ):
+            event.accept()
             return True
         return super().event(event)
 

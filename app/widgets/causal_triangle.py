@@ -1,5 +1,6 @@
 """A causal triangle at the left of a mask, with the row that was used and the right one."""
 
+import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -58,13 +59,22 @@ def _draw_name(painter: QPainter, at: QRectF, text: str, colour: QColor, theme: 
 
 def _draw_triangle(painter: QPainter, place: QRectF, n: int, rows: set[int], theme: Theme) -> None:
     each_x, each_y = place.width() / n, place.height() / n
+    scale = painter.device().devicePixelRatioF()
+
+    def row(*place: float) -> QRectF:
+        """Between whole device pixels: Qt rounds halves otherwise on a widget than in a picture."""
+        left, top, width, height = place
+        edges = (left, top, left + width, top + height)
+        left, top, right, bottom = (math.floor(edge * scale + 0.5) / scale for edge in edges)
+        return QRectF(left, top, right - left, bottom - top)
+
     painter.setPen(Qt.PenStyle.NoPen)
     if n <= _MOST_STEPS:
         painter.setBrush(theme.frame)
         gap = 1.0 if each_y >= 3 else 0.0
         painter.drawRects(
             [
-                QRectF(place.left(), place.top() + r * each_y, each_x * (r + 1), each_y - gap)
+                row(place.left(), place.top() + r * each_y, each_x * (r + 1), each_y - gap)
                 for r in range(n)
             ]
         )
@@ -75,10 +85,7 @@ def _draw_triangle(painter: QPainter, place: QRectF, n: int, rows: set[int], the
     painter.setBrush(theme.live)
     tall = max(2.0, each_y - (1.0 if each_y >= 3 else 0.0))
     painter.drawRects(
-        [
-            QRectF(place.left(), place.top() + r * each_y, each_x * (r + 1), tall)
-            for r in sorted(rows)
-        ]
+        [row(place.left(), place.top() + r * each_y, each_x * (r + 1), tall) for r in sorted(rows)]
     )
 
 

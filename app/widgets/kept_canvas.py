@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPixmap
 
 from app.theme import Theme
@@ -26,6 +26,9 @@ class KeptCanvas(Canvas):
 
     moves_cells = True
     """Whether arrows, Enter and Escape are the canvas's own; else they stay the window's."""
+    is_kept_at_once = False
+    """Whether the first painting makes the picture already; else the second one does, as most
+    pictures are out of date before they are painted again."""
 
     def __init__(self, theme: Theme, name: str, least_height: int, good_height: int) -> None:
         """Empty at first."""
@@ -33,6 +36,7 @@ class KeptCanvas(Canvas):
         self.readout: Any = None
         self.place: tuple[int, int] | None = None
         self._picture: QPixmap | None = None
+        self._was_painted = False
         self._note = ""
         self._table: DataTable | None = None
 
@@ -46,7 +50,11 @@ class KeptCanvas(Canvas):
     @Slot()
     def refresh(self) -> None:
         """The kept picture is out of date."""
-        self._picture = None
+        self._picture, self._was_painted = None, False
+        self.ask_for_paint()
+
+    def ask_for_paint(self) -> None:
+        """All of it is to be painted anew, and what lies on it."""
         self.update()
 
     def kept_picture(self) -> QPixmap | None:
@@ -80,49 +88,60 @@ class KeptCanvas(Canvas):
     # Drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The kept picture, and over it what changes more often."""
+        """What is drawn, from its picture if there is one, and over it what changes more often."""
+        painter = QPainter(self)
+        try:
+            if self._is_to_be_kept():
+                painter.drawPixmap(0, 0, self._made_picture())
+            else:
+                painter.save()
+                self._draw_all(painter)
+                painter.restore()
+            self._was_painted = True
+            if self.readout is not None:
+                self.draw_over(painter)
+                if self._note:
+                    pointing.draw_note(painter, self.rect(), self._note, self.theme)
+            self.draw_ring(painter)
+        finally:
+            painter.end()  # a painter that outlives what it paints on ends the program
+
+    def _is_to_be_kept(self) -> bool:
+        """Only at scale 1 Qt (6.11) paints on a widget just what it paints in a picture.
+
+        At others hatches begin elsewhere, and edges may be rounded otherwise.
+        """
+        is_other_scale = self.devicePixelRatioF() != 1
+        return self.is_kept_at_once or self._was_painted or is_other_scale
+
+    def _made_picture(self) -> QPixmap:
+        """The kept picture, or a new one if it is out of date."""
         scale = self.devicePixelRatioF()
         size = self.size() * scale
         if self._picture is None or self._picture.size() != size:
-            self._picture = QPixmap(size)
-            self._picture.setDevicePixelRatio(scale)
-            self._draw_on(self._picture)
-        painter = QPainter(self)
-        painter.drawPixmap(0, 0, self._picture)
-        if self.readout is not None:
-            self.draw_over(painter)
-            if self._note:
-                pointing.draw_note(painter, self.rect(), self._note, self.theme)
-        self.draw_ring(painter)
-        painter.end()
+            picture = QPixmap(size)
+            picture.setDevicePixelRatio(scale)
+            painter = QPainter(picture)
+            try:
+                self._draw_all(painter)
+            finally:
+                painter.end()
+            self._picture = picture
+        return self._picture
 
-    def _draw_on(self, picture: QPixmap) -> None:
-        painter = QPainter(picture)
-        try:
-            painter.fillRect(self.rect(), self.theme.paper)
-            painter.setFont(self.theme.mono(px=self.theme.small_px))
-            self.draw(painter)
-        finally:
-            painter.end()  # a painter that outlives its picture ends the program
+    def _draw_all(self, painter: QPainter) -> None:
+        painter.fillRect(self.rect(), self.theme.paper)
+        painter.setFont(self.theme.mono(px=self.theme.small_px))
+        self.draw(painter)
 
     # Keys
 
-    def event(self, event: QEvent) -> bool:
+    def owns(self, key: QKeyEvent) -> bool:
         """Keys that move through the cells are not the window's while the keyboard is here."""
-        if (
-            event.type() == QEvent.Type.ShortcutOverride
-            and isinstance(event, QKeyEvent)
-            and event.modifiers() in _PLAIN
-            and self._is_own(event.key())
-        ):
-            event.accept()
-            return True
-        return super().event(event)
-
-    def _is_own(self, key: int) -> bool:
-        if key == Qt.Key.Key_T:
-            return True
-        return self.moves_cells and key in (*_MOVES, *_ENTER, Qt.Key.Key_Escape)
+        if key.modifiers() not in _PLAIN:
+            return False
+        moves = (*_MOVES, *_ENTER, Qt.Key.Key_Escape)
+        return key.key() == Qt.Key.Key_T or (self.moves_cells and key.key() in moves)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows move, Enter chooses, Escape lets go, T shows a table."""

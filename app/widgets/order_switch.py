@@ -31,10 +31,14 @@ class OrderSwitch(QWidget):
         row.addWidget(self._token)
         row.addSpacing(theme.margin_px)
         row.addWidget(self._all)
+        self._shown: tuple[SlotPart, bool] | None = None
         self.show_part(SlotPart(), has_more=False)
 
     def show_part(self, part: SlotPart, *, has_more: bool) -> None:
         """Show what is chosen; `has_more`: not all slots are readable at once."""
+        if self._shown == (part, has_more):
+            return
+        self._shown = (part, has_more)
         self._slot.setChecked(part.is_by_slot)
         self._token.setChecked(not part.is_by_slot)
         self._all.setChecked(part.shows_all)

@@ -56,6 +56,11 @@ class CanvasPanel(QWidget):
         """How high that sentence is; 0 where there is none."""
         return self._sentence.height() if self._under else 0
 
+    @property
+    def least_px(self) -> int:
+        """Height in which the canvas and one line of the sentence are whole."""
+        return self._canvas.minimumHeight() + self._sentence.line_px
+
     def show_readout(self, readout: Readout) -> None:
         """Draw it, and say it."""
         self._canvas.show_readout(readout)

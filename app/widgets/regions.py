@@ -24,25 +24,25 @@ def rectangles(is_it: Flags, place: QRectF) -> list[QRectF]:
     """
     if not is_it.any():
         return []
-    wide, high = place.width() / is_it.shape[1], place.height() / is_it.shape[0]
     spans: dict[tuple[int, int], tuple[int, int]] = {}
-    found: list[QRectF] = []
-
-    def put(first: int, stop: int, top: int, bottom: int) -> None:
-        left, right = (round(place.left() + at * wide) for at in (first, stop))
-        upper, lower = (round(place.top() + at * high) for at in (top, bottom))
-        if left < right and upper < lower:
-            found.append(QRectF(left, upper, right - left, lower - upper))
-
+    blocks: list[tuple[int, int, int, int]] = []
     is_other = (is_it[1:] != is_it[:-1]).any(axis=1)
     tops = [0, *(np.flatnonzero(is_other) + 1).tolist(), len(is_it)]
     for block, first, stop in zip(*runs(is_it[tops[:-1]]), strict=True):
         row, end = tops[block], tops[block + 1]  # rows that are all alike
         top, bottom = spans.get((first, stop), (row, row))
         if bottom < row:
-            put(first, stop, top, bottom)
+            blocks.append((first, stop, top, bottom))
             top = row
         spans[first, stop] = (top, end)
-    for (first, stop), (top, bottom) in spans.items():
-        put(first, stop, top, bottom)
-    return found
+    blocks += [(*columns, *rows) for columns, rows in spans.items()]
+    wide, high = place.width() / is_it.shape[1], place.height() / is_it.shape[0]
+    edges = np.rint(
+        np.array(blocks) * (wide, wide, high, high)
+        + (place.left(), place.left(), place.top(), place.top())
+    )
+    return [
+        QRectF(left, upper, right - left, lower - upper)
+        for left, right, upper, lower in edges.tolist()
+        if left < right and upper < lower
+    ]

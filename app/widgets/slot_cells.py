@@ -192,7 +192,9 @@ def draw_legend(
     `has_off`: whether there are rows that are not what the reference computes.
     """
     painter.setFont(theme.sans(px=theme.small_px))
-    x, y = place.left(), place.top()
+    metrics, x, y = painter.fontMetrics(), place.left(), place.top()
+    line_px = max(_LEGEND_LINE_PX, metrics.height())
+    down_px = line_px - _LEGEND_LINE_PX + 12
     ordered = sorted(states)
     wrong = [state for state in ordered if state in WRONG]
     others = [state for state in ordered if state not in WRONG]
@@ -200,19 +202,19 @@ def draw_legend(
         name = OFF_NAME if state is None else SHORT_NAMES[state]
         width = 28 + painter.fontMetrics().horizontalAdvance(name)
         if x > place.left() and x + width - 10 > place.right():
-            x, y = place.left(), y + _LEGEND_LINE_PX
+            x, y = place.left(), y + line_px
         head, _, rest = name.partition(" ")
         is_broken = bool(rest) and x + width - 10 > place.right()
-        if y + _LEGEND_LINE_PX * (1 + is_broken) > place.bottom():
+        if y + line_px * (1 + is_broken) > place.bottom():
             return
-        cell = QRectF(x, y + 2, 12, 12)
+        cell = QRectF(x, y + (line_px - 12) / 2, 12, 12)
         draw_cells(painter, {SlotState.LIVE if state is None else state: [cell]}, theme)
         if state is None:
             draw_off(painter, [cell], theme)
         painter.setFont(theme.sans(px=theme.small_px))
         painter.setPen(theme.dim)
-        painter.drawText(QPointF(x + 17, y + 12), head if is_broken else name)
+        painter.drawText(QPointF(x + 17, y + down_px), head if is_broken else name)
         x += width
         if is_broken:
-            x, y = place.left(), y + 2 * _LEGEND_LINE_PX
-            painter.drawText(QPointF(x + 17, y + 12 - _LEGEND_LINE_PX), rest)
+            x, y = place.left(), y + 2 * line_px
+            painter.drawText(QPointF(x + 17, y + down_px - line_px), rest)

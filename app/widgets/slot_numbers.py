@@ -1,10 +1,11 @@
 """The rows of labels under the slots: slot, token index, position id, text."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QColor, QFont, QPainter
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from app.theme import Theme
 from app.widgets import marks
@@ -77,12 +78,9 @@ class NumberPainter:
         self._is_narrow = ruler.column_px < NUMBERS_PX * ruler.scale
         px = theme.small_px - (_SMALLER_PX if ruler.column_px < _ROOMY_PX * ruler.scale else 0)
         self._font = theme.mono(px=px)
-        self._struck = QFont(self._font)
-        self._is_struck = False
         self._ink: QColor | None = None
         is_tight = ruler.column_px < _ROOMY_TEXT_PX * ruler.scale
         self._text_font = theme.mono(px=px - 1 if is_tight else px)
-        self._struck.setStrikeOut(True)
 
     def draw(
         self, row: LabelRow, numbers: NumbersShown, labels: Sequence[SlotLabel], top: float
@@ -90,10 +88,9 @@ class NumberPainter:
         """A row of the slots shown; `labels` are of all slots."""
         painter, ruler, theme = self._painter, self._ruler, self._theme
         tall = theme.px(LABEL_PX)
-        marks.gutter_name(painter, theme, top, tall, ruler.gutter_px, row.name)
         font = self._text_font if row.name == "text" else self._font
         painter.setFont(font)
-        self._is_struck, self._ink = False, None
+        self._ink = None
         texts = self._texts(row, numbers, labels, font)
         digit = letters("0", font)  # all are as wide
         upper = top + (tall - digit.height) / 2
@@ -104,11 +101,12 @@ class NumberPainter:
                 continue
             left, width = ruler.left(column), digit.width * len(text)
             place_px = ruler.cell_px if width <= ruler.cell_px else width + 2.0
-            is_struck = numbers.has_left[at] and row.name != "slot"
-            self._take(font, is_struck=is_struck)
             self._take_ink(is_wrong=is_wrong, is_dim=row.is_dim(numbers, at))
-            shown = letters(text, self._struck if is_struck else font)
-            painter.drawStaticText(QPointF(left + (place_px - width) / 2, upper), shown.layout)
+            shown, first = letters(text, font), left + (place_px - width) / 2
+            painter.drawStaticText(QPointF(first, upper), shown.layout)
+            if numbers.has_left[at] and row.name != "slot":
+                last_px = math.ceil(digit.width)
+                self._strike(first, first + shown.width - digit.width + last_px, upper, font)
             if is_wrong:
                 marks.outline(painter, QRectF(left, top, place_px, tall - 1), theme.alarm)
                 self._ink = None
@@ -129,10 +127,18 @@ class NumberPainter:
             every *= 2
         return every
 
-    def _take(self, font: QFont, *, is_struck: bool) -> None:
-        if is_struck != self._is_struck:
-            self._is_struck = is_struck
-            self._painter.setFont(self._struck if is_struck else font)
+    def _strike(self, left: float, right: float, top: float, font: QFont) -> None:
+        """A line through letters: that of a struck font is put elsewhere by Qt (6.11) on a widget.
+
+        A text that was laid out before has it nowhere but in a picture of its own.
+        """
+        metrics = QFontMetricsF(font)
+        y = top + metrics.ascent() * 2 / 3
+        pen = QPen(self._painter.pen().color(), metrics.lineWidth())
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        self._painter.setPen(pen)
+        self._painter.drawLine(QLineF(math.floor(left), y, math.floor(right), y))
+        self._ink = None
 
     def _take_ink(self, *, is_wrong: bool, is_dim: bool) -> None:
         theme = self._theme

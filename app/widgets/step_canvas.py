@@ -19,8 +19,11 @@ _TINT_SHARE = 6
 class StepCanvas(CellCanvas):
     """Sub-classes say which steps there are; their readouts have a `selection`."""
 
+    is_kept_at_once = True
     tints = True
     """Whether the step looked at is tinted; not where colours are numbers."""
+
+    _ruler: tuple[tuple[int, int], StepRuler] | None = None
 
     def steps(self) -> Sequence[object]:
         """What is shown of each step; the same object as long as the picture would be the same."""
@@ -28,7 +31,10 @@ class StepCanvas(CellCanvas):
 
     def ruler(self) -> StepRuler:
         """Where they stand."""
-        return StepRuler.of(self.theme, self.width(), max(1, len(self.steps())))
+        key = (self.width(), max(1, len(self.steps())))
+        if self._ruler is None or self._ruler[0] != key:
+            self._ruler = (key, StepRuler.of(self.theme, *key))
+        return self._ruler[1]
 
     def show_readout(self, readout: Any) -> None:  # noqa: ANN401  (each draws one kind; None: none)
         """The picture is kept while only the step looked at is another one."""

@@ -139,10 +139,16 @@ class _Choices:
     def __init__(self, view: RunView, step: int) -> None:
         self._view = view
         self._text = view.history.text(step)
+        self._steps: dict[int, int | None] = {}
         self.end = self._text.end + 1
 
     def step_of(self, column: int) -> int | None:
         """The step that chose; None: a prompt brought the token, or nothing is there."""
+        if column not in self._steps:  # two of the rows ask
+            self._steps[column] = self._find_step(column)
+        return self._steps[column]
+
+    def _find_step(self, column: int) -> int | None:
         before, following = self._text.get(column - 1), self._text.get(column)
         if before is None or (following is not None and following.is_prompt):
             return None
@@ -214,10 +220,11 @@ def _row(
     def make(column: int) -> TokenCell | None:
         if column >= text.end:
             return coming[column - text.end]
-        token, before = text.get(column), text.get(column - 1)
+        token = text.get(column)
         if token is None:
             return None
-        rank = _rank(view, records[before.step]) if before is not None and token.is_forced else None
+        before = text.get(column - 1) if token.is_forced else None
+        rank = None if before is None else _rank(view, records[before.step])
         return TokenCell(
             token_index=column,
             token_id=token.token_id,

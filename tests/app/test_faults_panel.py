@@ -2,8 +2,8 @@
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPushButton
+from PySide6.QtGui import QFont, QFontMetrics
+from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QListWidgetItem, QPushButton
 
 from app.faults_on import FaultsOn
 from app.faults_panel import FaultsPanel
@@ -216,3 +216,62 @@ def test_no_title_of_a_fault_is_cut_in_a_panel_of_300_pixels(qtbot, qapp, theme)
         )
         assert area.height() >= max(needed.height(), theme.target_px)
     assert not listed.horizontalScrollBar().isVisible()
+
+
+def lines_px(words: str, font: QFont, width: int) -> int:
+    room = QRect(0, 0, width, 9999)
+    return QFontMetrics(font).boundingRect(room, Qt.TextFlag.TextWordWrap, words).height()
+
+
+THEMES = [LIGHT.sized(percent=p, is_large=teach) for p in (80, 100, 150) for teach in (False, True)]
+
+
+@pytest.fixture(params=THEMES, ids=lambda theme: f"{theme.sans_px} px")
+def narrow(request, qtbot) -> FaultsPanel:
+    """As narrow and as low as in the smallest window."""
+    made = FaultsPanel(request.param)
+    qtbot.addWidget(made)
+    made.resize(request.param.px(178), 10 * request.param.target_px - 100)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def test_the_titles_of_faults_that_are_on_are_whole_in_a_narrow_panel(qtbot, narrow):
+    for fault in FAULTS:
+        narrow.show_faults((fault.id,))
+        rows = rows_on(narrow)
+        area = rows.visualItemRect(rows.item(0))
+        assert rows.viewport().rect().contains(area)
+        needed_px = lines_px(fault.title, rows.font(), area.width() - 24)
+        assert area.height() >= needed_px
+
+
+def test_the_symptom_of_the_fault_that_is_looked_at_is_whole_in_a_low_panel(qtbot, narrow):
+    narrow.show_faults(("mask-top-left",))
+    listed = narrow.findChild(QListWidget)
+    for fault in FAULTS:
+        listed.setCurrentItem(item(narrow, fault.id))
+        narrow.layout().activate()
+        about = next(a for a in narrow.findChildren(QLabel) if a.text().startswith(fault.id))
+        assert about.height() >= lines_px(about.text(), about.font(), about.width())
+        assert narrow.rect().contains(about.geometry())
+
+
+def test_no_heading_is_cut_in_a_narrow_panel(narrow):
+    listed = narrow.findChild(QListWidget)
+    for heading in headings(narrow):
+        area = listed.visualItemRect(heading)
+        words_px = listed.viewport().width() - 4
+        assert area.height() >= lines_px(heading.text(), heading.font(), words_px)
+
+
+def test_the_fault_that_is_switched_on_stays_in_sight_below_what_is_on(narrow):
+    listed = narrow.findChild(QListWidget)
+    narrow.resize(narrow.width(), narrow.height() + 120)
+    for fault_id in ("cap-early", "gauge-lies", "mask-top-left"):
+        narrow.show_faults(())
+        narrow.show_faults((fault_id,))
+        narrow.layout().activate()
+        place = listed.visualItemRect(item(narrow, fault_id))
+        assert listed.viewport().rect().contains(place)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QFileDialog, QStyle, QWidget
 
 from app.matrix_measures import MEASURES, sentence_of
 from app.matrix_window import SHIPPED, MatrixWindow, draft_of
@@ -198,3 +199,30 @@ def test_it_costs_nothing_before_it_is_asked_for_and_needs_no_torch():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["[]", "False"]
+
+
+def words_in(window: MatrixWindow):
+    """Of each cell and header: its words, its font, and how much room they have."""
+    table, model = window.table, window.model
+    inset_px = 2 * (table.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin) + 1)
+    width = table.horizontalHeader().defaultSectionSize()
+    for column in range(model.columnCount()):
+        above = str(model.headerData(column, Qt.Orientation.Horizontal)).split("\n")
+        small = model.headerData(column, Qt.Orientation.Horizontal, Qt.ItemDataRole.FontRole)
+        yield from ((words, small, width) for words in above)
+        for row in range(model.rowCount()):
+            place = model.index(row, column)
+            font = model.data(place, Qt.ItemDataRole.FontRole)
+            yield model.data(place), font, width - inset_px
+
+
+@pytest.mark.parametrize("width", [1008, 1240])
+def test_every_column_has_room_for_its_words_in_a_window_as_narrow_as_the_smallest(matrix, width):
+    matrix.resize(width, 640)
+    for number in range(len(MEASURES)):
+        matrix.measure.setCurrentIndex(number)
+        for words, font, room_px in words_in(matrix):
+            assert QFontMetrics(font).horizontalAdvance(words) <= room_px, words
+    assert matrix.table.horizontalScrollBar().maximum() == 0
+    letters_px = matrix.model.data(matrix.model.index(0, 0), Qt.ItemDataRole.FontRole).pixelSize()
+    assert letters_px == (LIGHT.sans_px if width == 1240 else LIGHT.small_px)

@@ -2,7 +2,13 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QToolButton
+from PySide6.QtWidgets import (
+    QComboBox,
+    QPlainTextEdit,
+    QStyle,
+    QStyleOptionComboBox,
+    QToolButton,
+)
 
 from app.draft import Draft
 from app.number_field import NumberField
@@ -237,3 +243,25 @@ def test_arrows_end_at_the_least_number_and_at_the_word_below_it(panel, name, fi
     box.lineEdit().setText(first)
     box.stepBy(n)
     assert box.text() == expected
+
+
+@pytest.mark.parametrize("percent", [100, 125, 150])
+@pytest.mark.parametrize("width", [244, 300])
+def test_every_setting_can_be_read_in_a_narrow_form(qtbot, percent, width):
+    made = SettingsPanel(LIGHT.sized(percent=percent))
+    qtbot.addWidget(made)
+    made.show_draft(DRAFT)
+    made.resize(width, 500)
+    with qtbot.waitExposed(made):
+        made.show()
+    for number in made.findChildren(NumberField):
+        if number.isVisible():
+            edit = number.lineEdit()
+            assert edit.fontMetrics().horizontalAdvance(edit.text()) <= edit.width() - 4
+    for box in made.findChildren(QComboBox):
+        option = QStyleOptionComboBox()
+        box.initStyleOption(option)
+        part = QStyle.SubControl.SC_ComboBoxEditField
+        kind = QStyle.ComplexControl.CC_ComboBox
+        room = box.style().subControlRect(kind, option, part, box)
+        assert box.fontMetrics().horizontalAdvance(box.currentText()) <= room.width()

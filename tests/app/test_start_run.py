@@ -99,8 +99,9 @@ def test_a_refusal_that_is_itself_wrong_is_told_beside_its_diagnosis(sit_down, s
     bar = desk.window.message_bar
     assert bar.text == "Run ended: refused though 1 of 12 is free: see the diagnosis"
     assert desk.offers() == {}
+    timeline = desk.window.dock("timeline")
+    desk.qtbot.waitUntil(lambda: bar.geometry().bottom() <= timeline.geometry().top())
     assert not bar.geometry().intersects(diagnosis)
-    assert bar.geometry().bottom() <= desk.window.dock("timeline").geometry().top()
 
 
 @pytest.mark.parametrize("n_words", [5, 40, 120], ids=["short", "long", "very long"])
@@ -108,7 +109,8 @@ def test_no_message_covers_a_diagnosis(sit_down, start_run, n_words):
     desk = sit_down(start_run)
     diagnosis = the_end_of_a_run_that_is_refused_too_early(desk)
     desk.window.show_notice(Notice("damaged " * n_words))
-    assert not desk.window.message_bar.geometry().intersects(diagnosis)
+    bar = desk.window.message_bar
+    desk.qtbot.waitUntil(lambda: not bar.geometry().intersects(diagnosis))
 
 
 def test_the_hint_goes_along_with_the_strip(sit_down, start_run, qtbot):

@@ -167,3 +167,23 @@ def test_tabs_of_the_usual_size_keep_their_letters(desk_at, size):
     tabs = [each for each in desk.window.findChildren(QTabBar, options=direct) if each.count()]
     usual_px = desk.window.looks.theme.small_px + 1
     assert {each.font().pixelSize() for each in tabs} == {usual_px}
+
+
+@pytest.mark.parametrize("size", [(1024, 640), (1280, 800)], ids=["small", "usual"])
+def test_no_sentence_is_cut_in_teach(desk_at, size):
+    desk = desk_at(size)
+    desk.window.layouts.choose("teach")
+    cut: list[str] = []
+    try:
+        for fault_id in ("pos-restart", "mask-top-left", "cap-early"):
+            desk.do(lambda fault_id=fault_id: desk.control.try_fault(fault_id))
+            desk.qtbot.waitUntil(lambda: is_at_rest(desk))
+            for dock in desk.window.readout_docks:
+                if dock.isVisible() and isinstance(dock.content, CanvasPanel):
+                    bring_to_front(desk, dock)
+                    said = [each.text() for each in dock.content.findChildren(Sentence)]
+                    cut += [f"{dock.id}: {text}" for text in said if text.endswith(" …")]
+            desk.do(lambda: desk.control.set_faults(()))
+    finally:
+        desk.window.layouts.choose("debug")
+    assert cut == []
