@@ -1,8 +1,7 @@
 """What cannot be guessed of somebody's code: constructor arguments, promises, an adapter."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import (
@@ -18,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.cli_check_options import DECLARATIONS
-from app.constructor_arguments import constructor_arguments
+from app.own_code_wishes import Wishes
 from app.theme import Theme, complaint_style, restyle, tick_box_style
 from core.contract.names_in_file import Kind
 from core.errors import CoreError
@@ -27,64 +26,6 @@ PYTHON = "Python (*.py)"
 MOST_TOKENS = 10_000_000
 OF_MODEL = ("Vocabulary", "Prompt", "Reference")
 LABELS = ("Arguments", "Promises", *OF_MODEL)
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a person said of their code.
-
-    Attributes:
-        arguments: for the constructor, as typed.
-        declared: what the class promises.
-        adapter: a file with an adapter; None: the code is recognised.
-        vocab: token ids that a model knows; None: as it says.
-        prompt: token ids that it reads first, as typed; empty: some at random.
-        reference: folder of the checkpoint that it is to equal; None: there is none.
-    """
-
-    arguments: str = ""
-    declared: tuple[str, ...] = ()
-    adapter: Path | None = None
-    vocab: int | None = None
-    prompt: str = ""
-    reference: Path | None = None
-
-    def values(self) -> dict[str, Any]:
-        """The arguments as values.
-
-        Raises:
-            CoreError: they are no list of names and plain values.
-        """
-        return constructor_arguments(self.arguments)
-
-    def prompt_ids(self) -> tuple[int, ...]:
-        """The prompt as numbers.
-
-        Raises:
-            CoreError: it is no list of token ids.
-        """
-        words = self._prompt_words
-        odd = next((word for word in words if not word.isdecimal()), None)
-        if odd is not None:
-            raise CoreError(f"the prompt is token ids such as 3, 1, 4; {odd!r} is none")
-        return tuple(map(int, words))
-
-    @property
-    def _prompt_words(self) -> list[str]:
-        return self.prompt.replace(",", " ").split()
-
-    def options(self, kind: Kind) -> list[str]:
-        """As `kvscope check` takes them."""
-        found: list[str] = []
-        if kind == "class":
-            found += ["--args", self.arguments] if self.arguments else []
-            found += [part for name in self.declared for part in ("--declare", name)]
-        else:
-            found += ["--kind", "model"]
-            found += [] if self.vocab is None else ["--vocab", str(self.vocab)]
-            found += ["--prompt-ids", ",".join(self._prompt_words)] if self.prompt else []
-            found += [] if self.reference is None else ["--reference", str(self.reference)]
-        return found + ([] if self.adapter is None else ["--adapter", str(self.adapter)])
 
 
 class OwnCodeForm(QWidget):
@@ -183,6 +124,9 @@ class OwnCodeForm(QWidget):
         self.complaint.setWordWrap(True)
         self.complaint.setTextFormat(Qt.TextFormat.PlainText)
         self.complaint.setAccessibleName("What is missing")
+        self._lay_out()
+
+    def _lay_out(self) -> None:
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setColumnStretch(1, 1)
@@ -190,27 +134,17 @@ class OwnCodeForm(QWidget):
         grid.addWidget(self.arguments, 0, 1)
         grid.addWidget(self._labels["Vocabulary"], 0, 0)
         grid.addWidget(self.vocab, 0, 1, Qt.AlignmentFlag.AlignLeft)
-        promises, files = QHBoxLayout(), QHBoxLayout()
+        grid.addWidget(self.complaint, 1, 1)
         for name, box in self.boxes.items():
             box.setToolTip(DECLARATIONS[name])
-            promises.addWidget(box)
-        promises.addStretch(1)
-        grid.addWidget(self.complaint, 1, 1)
         grid.addWidget(self._labels["Promises"], 2, 0)
-        grid.addLayout(promises, 2, 1)
-        for button in (self.adapter, self.no_adapter):
-            files.addWidget(button)
-        files.addStretch(1)
+        grid.addLayout(_side_by_side(self.boxes.values()), 2, 1)
         grid.addWidget(QLabel("Adapter"), 3, 0)
-        grid.addLayout(files, 3, 1)
-        folder = QHBoxLayout()
-        for button in (self.reference, self.no_reference):
-            folder.addWidget(button)
-        folder.addStretch(1)
+        grid.addLayout(_side_by_side((self.adapter, self.no_adapter)), 3, 1)
         grid.addWidget(self._labels["Prompt"], 4, 0)
         grid.addWidget(self.prompt, 4, 1)
         grid.addWidget(self._labels["Reference"], 5, 0)
-        grid.addLayout(folder, 5, 1)
+        grid.addLayout(_side_by_side((self.reference, self.no_reference)), 5, 1)
 
     def _connect(self) -> None:
         self.arguments.editingFinished.connect(self._on_arguments)
@@ -300,3 +234,11 @@ class OwnCodeForm(QWidget):
         path = self._path
         self.adapter.setText("Choose…" if path is None else path.name)
         self.no_adapter.setVisible(path is not None)
+
+
+def _side_by_side(widgets: Iterable[QWidget]) -> QHBoxLayout:
+    line = QHBoxLayout()
+    for widget in widgets:
+        line.addWidget(widget)
+    line.addStretch(1)
+    return line

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.own_code_form import Wishes
+from app.own_code_wishes import Wishes
 from core.contract.names_in_file import Named, names_in
 from core.errors import CoreError
 

@@ -88,15 +88,6 @@ class Planner:
         readable = _chosen(ledger.token_index, allowed[n_pad:])
         if n_pad:
             readable = [_NO_TOKENS] * n_pad + readable
-        plans: dict[int, LayerPlan] = {}
-        of_layer: list[LayerPlan] = []
-        for layer, table in enumerate(seams):
-            plan = plans.get(id(table))
-            if plan is None:
-                plan = self._layer(table, run, ledger, query, position_ids, slots, allowed)
-                plans[id(table)] = plan
-            rotate_at = table.layer_position_ids(position_ids, layer)
-            of_layer.append(self._rotated_at(plan, *rotate_at, of_layer))
         return Planned(
             room=room,
             ledger=ledger,
@@ -105,8 +96,29 @@ class Planner:
             token_index=token_index,
             slots=slots,
             readable=tuple(readable),
-            layers=tuple(of_layer),
+            layers=self._layers(seams, ledger, query, position_ids, slots, allowed),
         )
+
+    def _layers(
+        self,
+        seams: tuple[Seams, ...],
+        ledger: Ledger,
+        query: IntArray,
+        position_ids: IntArray,
+        slots: IntArray,
+        allowed: BoolArray,
+    ) -> tuple[LayerPlan, ...]:
+        """Each layer's plan; layers that share a table share one."""
+        plans: dict[int, LayerPlan] = {}
+        of_layer: list[LayerPlan] = []
+        for layer, table in enumerate(seams):
+            plan = plans.get(id(table))
+            if plan is None:
+                plan = self._layer(table, seams[0], ledger, query, position_ids, slots, allowed)
+                plans[id(table)] = plan
+            rotate_at = table.layer_position_ids(position_ids, layer)
+            of_layer.append(self._rotated_at(plan, *rotate_at, of_layer))
+        return tuple(of_layer)
 
     def _allowed(self, run: Seams, query: IntArray, key: IntArray) -> BoolArray:
         """[T, S] what the policy lets each query read; a row without a token is no token.

@@ -1,4 +1,8 @@
-"""The numbers of each slot."""
+"""The numbers of each slot.
+
+More than 300 lines: token index, position id, row and word of a slot are found side by side, in one
+way.
+"""
 
 from __future__ import annotations
 
