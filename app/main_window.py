@@ -62,7 +62,7 @@ SEEN_IN = {
         ("cache", "attention"),
     ),
 }
-"""field of a first difference -> the panels that show it, where they may stand behind others."""
+"""field of a first difference -> the panels that show it, the one that shows it best first."""
 
 
 class MainWindow(QMainWindow):
@@ -363,9 +363,12 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def _bring_forward(self, field: str) -> None:
-        """Show the panel of the field that is wrong first, if it stands behind another."""
+        """Show the panels of the field that is wrong first, where they stand behind others.
+
+        The first is raised last: where they stand behind one another it is the one to be seen.
+        """
         self._wrong_field = field
-        for dock in self._seen_in(field):
+        for dock in reversed(self._seen_in(field)):
             if dock.is_behind:
                 dock.raise_()
 

@@ -141,9 +141,10 @@ class OwnRunWindow(QMainWindow):
         verdict = view.verdicts.get(view.selection.step)
         first = None if verdict is None else verdict.first_difference
         shows = () if first is None else SEEN_IN.get(first.field, ("attention",))
-        for dock in self.docks:
-            if dock.id in shows and dock.is_behind:
-                dock.raise_()
+        docks = {dock.id: dock for dock in self.docks}
+        for dock_id in reversed(shows):
+            if dock_id in docks and docks[dock_id].is_behind:
+                docks[dock_id].raise_()
 
     # Making it.
 

@@ -171,3 +171,17 @@ def test_the_mask_that_is_wrong_stays_in_sight_when_it_loses_its_own_place(
     change(desk)
     qtbot.waitUntil(lambda: attention.is_behind)
     assert not mask.is_behind
+
+
+def test_of_two_panels_in_one_place_the_one_that_shows_the_wrong_field_best_is_in_front(
+    sit_down, start_run, qtbot
+):
+    desk = sit_down(start_run)
+    make_text_larger(desk)
+    cache, attention = desk.window.dock("cache"), desk.window.dock("attention")
+    qtbot.waitUntil(lambda: cache in desk.window.tabifiedDockWidgets(attention))
+    attention.raise_()
+    qtbot.waitUntil(lambda: cache.is_behind)
+    desk.do(lambda: desk.control.try_fault("pos-restart"))
+    qtbot.waitUntil(lambda: attention.is_behind)
+    assert not cache.is_behind
