@@ -189,7 +189,7 @@ def test_a_small_trace_compares_with_a_full_one_of_the_same_run(capsys):
 # faults
 
 
-def test_every_fault_is_listed_with_its_scenario(capsys):
+def test_every_fault_is_listed_with_what_shows_and_what_hides_it(capsys):
     assert cli.main(["faults", "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     faults = [row for row in rows if row["kind"] == "fault"]
@@ -221,6 +221,22 @@ def test_every_fault_is_listed_with_its_scenario(capsys):
             "growable": False,
             "n_sequences": 1,
         },
+        "hides_in": {
+            "prompt": SEVEN_TOKENS,
+            "capacity": 64,
+            "steps": 8,
+            "then": None,
+            "policy": "refuse",
+            "model": "learned",
+            "rest": REST,
+            "sinks": 0,
+            "chunk": None,
+            "n_pad": 0,
+            "kv_dtype": None,
+            "growable": False,
+            "n_sequences": 1,
+        },
+        "why_hidden": "every append of a decoder has as many keys as values",
     }
     assert [row["id"] for row in rows if row["kind"] == "combination"] == [*COMBINATIONS]
 

@@ -1,5 +1,6 @@
 """Rules 39 and 40: a pool of blocks, right and with one change."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -96,9 +97,10 @@ def test_tests_are_written_of_blocks_too(tmp_path):
         text = text_of_tests(source, plan, check(subject, plan, (39,)), tmp_path)
     (tmp_path / "test_theirs.py").write_text(text, encoding="utf-8")
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
-    assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 1  # noqa: S603
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    assert subprocess.run(run, cwd=tmp_path, env=alone, check=False).returncode == 1  # noqa: S603
     path.write_text(PAGED.read_text("utf-8"), encoding="utf-8")
-    assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 0  # noqa: S603
+    assert subprocess.run(run, cwd=tmp_path, env=alone, check=False).returncode == 0  # noqa: S603
 
 
 def test_of_a_class_that_shows_no_blocks_they_are_not_asked_and_the_report_says_why():
