@@ -157,6 +157,9 @@ class Speaker:
             yield f"blind to {places(blind)}"
         if leaks.any():
             yield f"also sees {places(leaks)}, which it should not"
+        read = found[found != ABSENT].tolist()
+        if sorted(read) == list(right) != read:
+            yield f"rows read out of token order: {ranges(read)}"
 
     def _named(self, is_told: BoolArray) -> str:
         n = int(is_told.sum())

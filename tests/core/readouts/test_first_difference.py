@@ -35,6 +35,11 @@ CASES = {
         "step 0: mask, layer 0: token 0 sees token 0 and 5 rows of no token, expected 0",
         Selection(step=0),
     ),
+    "ring-shuffle": (
+        WINDOW,
+        "step 2: mask, layer 0: token 8 sees the right rows out of token order: 8, 1–7",
+        Selection(step=2),
+    ),
     "store-row-zero": (
         PLAIN,
         "step 1: keys, layer 0, head 0: slot 0 stands for token 0 and holds the row of token 7; "

@@ -52,6 +52,12 @@ from tests.core.readouts.runs import (
             1,
             "sees 1 of 8: token 0; blind to 1–7; this is causal row 0, row 7 is right",
         ),
+        (with_fault(WINDOW, "ring-shuffle"), 1, "sees 8 of 8: positions 0–7"),
+        (
+            with_fault(WINDOW, "ring-shuffle"),
+            2,
+            "sees 8 of 8: positions 1–8; rows read out of token order: 8, 1–7",
+        ),
         (
             with_fault(PLAIN, "mask-top-left"),
             4,
