@@ -41,7 +41,7 @@ _ENDS = {
     "steps": "all requests were carried out",
     "refused": "the cache refused",
     "end_of_text": "the model ended the text",
-    "position_limit": "the model has no further positions",
+    "position_limit": "a position past the model's last one",
     "cancelled": "it was interrupted",
 }
 _NO_NUMBERS_END = (
@@ -237,11 +237,22 @@ def _judgement(trace: Trace, verdicts: Sequence[StepVerdict]) -> Iterator[str]:
         for found in diagnosis_of(records, verdicts):
             yield from _diagnosis(found)
     if judged:
-        last = judged[-1]
-        yield (
-            f"Logits count as right up to an error of {last.band:.1e}, as wrong above "
-            f"{last.wrong_above:.1e}, as rounding between."
+        bands, limits = (
+            _span(each.band for each in judged),
+            _span(each.wrong_above for each in judged),
         )
+        own = " (each step has its own limits)" if " to " in bands + limits else ""
+        yield (
+            f"Logits count as right up to an error of {bands}, as wrong above {limits}, as "
+            f"rounding between{own}."
+        )
+
+
+def _span(numbers: Iterable[float]) -> str:
+    """The least and the largest, or the one that all are."""
+    found = sorted(numbers)
+    least, most = f"{found[0]:.1e}", f"{found[-1]:.1e}"
+    return least if least == most else f"{least} to {most}"
 
 
 def _diagnosis(found: Diagnosis) -> Iterator[str]:

@@ -14,15 +14,17 @@ from app.cli_own import faults_on, known_faults
 from app.cli_progress import Counter
 from app.matrix_picture import picture_of
 from app.matrix_table import csv_of, markdown_of, text_of
+from app.standard_streams import INTERRUPTED, UNUSABLE
 from core.errors import FaultError, TraceError
 from core.faults.catalog import FAULTS
 from core.matrix import DEFAULT_MODELS, measured, prompts_for, tasks_of
 from core.matrix_cell import Cell, Task
 from core.matrix_file import line_of, short_line_of, start_file
+from core.readouts.words import plural
 from core.spec import FaultUse
 from core.whole_files import check_writable, replacing
 
-DONE, INTERRUPTED = 0, 130
+DONE = 0
 
 
 def matrix(arguments: argparse.Namespace) -> int:
@@ -60,7 +62,17 @@ def matrix(arguments: argparse.Namespace) -> int:
     for path, write in writers.items():
         with replacing(path) as temporary:
             temporary.write_text(write(cells, arguments.prompts), encoding="utf-8")
-    return DONE
+    return _tell_broken(cells)
+
+
+def _tell_broken(cells: Sequence[Cell]) -> int:
+    """A line for each fault whose function cannot be used; the exit status."""
+    broken = [cell for cell in cells if cell.is_broken]
+    for fault in dict.fromkeys(cell.fault for cell in broken):
+        of_it = [cell for cell in broken if cell.fault == fault]
+        n = plural(len(of_it), "cell")
+        sys.stderr.write(f"kvscope: {fault}: {n} not measured: {of_it[0].why_not}\n")
+    return UNUSABLE if broken else DONE
 
 
 def _fault_ids(arguments: argparse.Namespace) -> list[str]:

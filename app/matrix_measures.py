@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.matrix_cell import Cell
 
-NO_RUN, SILENT, NOT_ASKED = "–", "silent", "unasked"
+NO_RUN, BROKEN, SILENT, NOT_ASKED, UNTRIED = "–", "!", "silent", "unasked", "untried"
 _LEAST_ERROR, _MOST_ERROR = 0.1, 30.0
 """Errors between which the shade grows: the mildest known fault, and logits with nothing right."""
 
@@ -40,7 +40,17 @@ def number_words(error: float) -> str:
 
 def signs_of(measure: Measure, cell: Cell) -> str:
     """A cell in a few signs."""
-    return NO_RUN if cell.why_not is not None else measure.signs(cell)
+    return measure.signs(cell) if cell.why_not is None else no_run_sign(cell)
+
+
+def no_run_sign(cell: Cell) -> str:
+    """Of a cell without a run: none is possible, or the fault itself is broken."""
+    return BROKEN if cell.is_broken else NO_RUN
+
+
+def of_texts(cell: Cell) -> str:
+    """Texts that stay right, of those that were put to the test."""
+    return f"{cell.n_same_tried}/{cell.n_tried}" if cell.n_tried else UNTRIED
 
 
 def share_of(measure: Measure, cell: Cell) -> float:
@@ -48,13 +58,19 @@ def share_of(measure: Measure, cell: Cell) -> float:
     return 0.0 if cell.why_not is not None else measure.share(cell)
 
 
+def share_of_wrong_texts(cell: Cell) -> float:
+    """Of those put to the test; 0 where none was."""
+    return 1 - cell.n_same_tried / cell.n_tried if cell.n_tried else 0.0
+
+
 def sentence_of(cell: Cell) -> str:
     """All of a cell in words."""
     where = f"{cell.fault}, {_model_words(cell)}, {cell.policy}"
     if cell.why_not is not None:
-        return f"{where}: no such run, {cell.why_not}"
+        why = "the fault cannot be used" if cell.is_broken else "no such run"
+        return f"{where}: {why}, {cell.why_not}"
     parts = [_shown_words(cell), _logits_words(cell)]
-    parts.append(f"the text stays right in {cell.n_same_text} of {cell.n_runs}")
+    parts.append(_text_words(cell))
     if cell.n_questions:
         parts.append(f"{cell.n_wrong_answers} of {cell.n_questions} questions answered wrongly")
     else:
@@ -70,6 +86,12 @@ def _shown_words(cell: Cell) -> str:
     if cell.first_wrong_step is None:
         return f"silent, no verdict is wrong in any of {cell.n_runs} runs"
     return f"first wrong at step {cell.first_wrong_step}, in {cell.n_shown} of {cell.n_runs} runs"
+
+
+def _text_words(cell: Cell) -> str:
+    if cell.n_tried == 0:
+        return "no token was chosen from wrong logits: the text stays right"
+    return f"the text stays right in {cell.n_same_tried} of {cell.n_tried} that could tell"
 
 
 def _logits_words(cell: Cell) -> str:
@@ -108,9 +130,9 @@ MEASURES = (
     ),
     Measure(
         title="Texts that stay right",
-        shade="share of texts that go wrong",
-        signs=lambda cell: f"{cell.n_same_text}/{cell.n_runs}",
-        share=lambda cell: 1 - cell.n_same_text / cell.n_runs,
+        shade="share of texts that go wrong; untried: no token was chosen from wrong logits",
+        signs=of_texts,
+        share=share_of_wrong_texts,
     ),
     Measure(
         title="Wrong answers",

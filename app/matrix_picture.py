@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
+from app.matrix_measures import BROKEN, share_of_wrong_texts
 from app.matrix_table import words_of
 from core.matrix_cell import Cell
 
@@ -12,7 +13,7 @@ _ROW_PX, _COLUMN_PX, _NAMES_PX, _HEAD_PX, _FOOT_PX, _GAP_PX = 18, 62, 168, 52, 5
 _FONT = "DejaVu Sans, sans-serif"
 _LEGEND = (
     "number: first wrong step · fill: share of texts that go wrong",
-    "ring: wrong, and every text stays right · dot: silent · empty: no such run",
+    "ring: wrong, and no text shows it · dot: silent · empty: no such run · !: unusable fault",
 )
 _LEAST_WIDTH_PX = 480
 
@@ -57,13 +58,15 @@ def _cell(left: int, top: int, cell: Cell) -> str:
 
 def _drawn(left: int, top: int, cell: Cell) -> str:
     width, height = _COLUMN_PX - 4, _ROW_PX - 3
+    if cell.is_broken:
+        return _text(left + 6, top + 12, BROKEN, ALARM)
     if cell.why_not is not None:
         return f'<rect x="{left}" y="{top}" width="{width}" height="{height}" fill="none"/>'
     box = f'<rect x="{left + 0.5}" y="{top + 0.5}" width="{width}" height="{height}" '
     if cell.n_shown == 0:
         dot = f'<circle cx="{left + width / 2}" cy="{top + height / 2}" r="1.5" fill="{DIM}"/>'
         return f'{box}fill="none" stroke="{FRAME}"/>{dot}'
-    share = 1 - cell.n_same_text / cell.n_runs
+    share = share_of_wrong_texts(cell)
     filled = f'{box}fill="{ALARM}" fill-opacity="{0.75 * share:.2f}" stroke="{ALARM}"/>'
     return filled + _text(left + 6, top + 12, str(cell.first_wrong_step), TEXT)
 

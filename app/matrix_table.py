@@ -5,14 +5,17 @@ import io
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
-from app.matrix_measures import NO_RUN, SILENT, number_words
+from app.matrix_measures import SILENT, no_run_sign, number_words, of_texts
 from core.matrix_cell import Cell
 
 LEGEND = (
     "Each cell: first step with a wrong verdict (the median) · largest logit error · texts that "
-    "stay right · wrong answers to story questions, which a model of random weights is not asked. "
+    "stay right, of those put to the test (a token was chosen from wrong logits, or the run went "
+    "otherwise; *untried*: none was) · wrong answers to story questions, which a model of random "
+    "weights is not asked. "
     "Right is what the run without the fault says under the same policy. *silent*: no verdict is "
-    "wrong in any run; –: the fault's scenario does not go with the policy."
+    "wrong in any run; –: the fault's scenario does not go with the policy; !: the fault's own "
+    "function cannot be used."
 )
 
 
@@ -58,13 +61,13 @@ def csv_of(cells: Sequence[Cell]) -> str:
 def words_of(cell: Cell) -> str:
     """A cell in a few signs."""
     if cell.why_not is not None:
-        return NO_RUN
+        return no_run_sign(cell)
     if cell.n_shown == 0:
         return SILENT
     is_in_some = cell.n_shown < cell.n_runs
     shown = f" (in {cell.n_shown}/{cell.n_runs})" if is_in_some else ""
     words = [f"{cell.first_wrong_step}{shown}", number_words(cell.largest_error)]
-    words.append(f"{cell.n_same_text}/{cell.n_runs}")
+    words.append(of_texts(cell))
     if cell.n_questions:
         words.append(f"{cell.n_wrong_answers}/{cell.n_questions}")
     return " · ".join(words)
@@ -73,13 +76,14 @@ def words_of(cell: Cell) -> str:
 def sum_of(cells: Sequence[Cell]) -> str:
     """How weak an alarm the text is, in a sentence."""
     wrong = [cell for cell in cells if cell.first_wrong_logits is not None]
-    n_runs = sum(cell.n_runs for cell in wrong)
-    n_same = sum(cell.n_same_text for cell in wrong)
+    n_runs, n_tried = sum(cell.n_runs for cell in wrong), sum(cell.n_tried for cell in wrong)
+    n_same = sum(cell.n_same_tried for cell in wrong)
     if n_runs == 0:
         return "No fault makes a logit wrong here."
     parts = [
-        f"{len(wrong)} cells have wrong logits; {n_same} of their {n_runs} runs "
-        f"({100 * n_same / n_runs:.0f} %) still say what the right run says"
+        f"{len(wrong)} cells have wrong logits; {n_tried} of their {n_runs} runs put the text to "
+        f"the test, and {n_same} of these ({100 * n_same / max(1, n_tried):.0f} %) still say what "
+        "the right run says"
     ]
     n_questions = sum(cell.n_questions for cell in wrong)
     if n_questions:

@@ -14,7 +14,7 @@ from statistics import median_low
 
 import torch
 
-from core.errors import CoreError
+from core.errors import CoreError, FaultError
 from core.faults.fault_files import known_with
 from core.faults.guard import blaming
 from core.faults.known import KnownFaults
@@ -41,6 +41,7 @@ class _Measured:
     first_wrong_logits: int | None
     largest_error: float
     is_same_text: bool
+    is_tried: bool
     is_wrong_answer: bool | None
 
 
@@ -98,28 +99,33 @@ def measured(task: Task) -> Cell:
     for prompt in prompts_for(task):
         try:
             runs.append(_measure(task, loaded, prompt))
+        except FaultError as error:
+            return Cell(*_names(task, scheme), why_not=str(error), is_broken=True)
         except CoreError as error:
-            return Cell(task.fault, task.model, scheme, task.policy, why_not=str(error))
+            return Cell(*_names(task, scheme), why_not=str(error))
     gc.collect()  # engines refer to themselves, and their arrays would stay for long
     steps = [run.first_wrong_step for run in runs if run.first_wrong_step is not None]
     logits = [run.first_wrong_logits for run in runs if run.first_wrong_logits is not None]
     answers = [run.is_wrong_answer for run in runs if run.is_wrong_answer is not None]
     first_wrong_step = median_low(steps) if steps else None
     return Cell(
-        fault=task.fault,
-        model=task.model,
-        scheme=scheme,
-        policy=task.policy,
+        *_names(task, scheme),
         n_runs=len(runs),
         n_shown=len(steps),
         first_wrong_step=first_wrong_step,
         first_wrong_logits=median_low(logits) if logits else None,
         largest_error=_largest([run.largest_error for run in runs]),
         n_same_text=sum(run.is_same_text for run in runs),
+        n_tried=sum(run.is_tried for run in runs),
+        n_same_tried=sum(run.is_tried and run.is_same_text for run in runs),
         n_questions=len(answers),
         n_wrong_answers=sum(answers),
         prompt=[run.first_wrong_step for run in runs].index(first_wrong_step),
     )
+
+
+def _names(task: Task, scheme: str) -> tuple[str, str, str, str]:
+    return task.fault, task.model, scheme, task.policy
 
 
 def _measure(task: Task, loaded: LoadedModel, prompt: Prompt) -> _Measured:
@@ -137,6 +143,7 @@ def _measure(task: Task, loaded: LoadedModel, prompt: Prompt) -> _Measured:
         if verdict.logits is not None and verdict.logits.standing == "wrong"
     ]
     tokens = _tokens(trace.records)
+    is_same_text = tokens == right.tokens
     at = right.answer_step
     is_wrong_answer = None
     if at is not None:
@@ -145,9 +152,15 @@ def _measure(task: Task, loaded: LoadedModel, prompt: Prompt) -> _Measured:
         first_wrong_step=min(wrong, default=None),
         first_wrong_logits=min(wrong_logits, default=None),
         largest_error=_largest(errors),
-        is_same_text=tokens == right.tokens,
+        is_same_text=is_same_text,
+        is_tried=not is_same_text or any(_chooses(trace.records[step]) for step in wrong_logits),
         is_wrong_answer=is_wrong_answer,
     )
+
+
+def _chooses(record: StepRecord) -> bool:
+    """Whether the engine's own choice becomes a token of the text."""
+    return record.next_token is not None and not record.is_forced
 
 
 def _run_within_bounds(session: Session) -> Trace:

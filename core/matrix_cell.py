@@ -52,6 +52,7 @@ class Cell:
         scheme: its position scheme.
         policy: the policy.
         why_not: why there is no such run, in a line; None: there is.
+        is_broken: whether that is because the fault's own function cannot be used.
         n_runs: prompts that were run.
         n_shown: runs with any verdict wrong.
         first_wrong_step: the first step with any verdict wrong, the median of the runs that show
@@ -59,6 +60,10 @@ class Cell:
         first_wrong_logits: likewise of wrong logits.
         largest_error: the largest logit error of all runs; "nan" where logits are not finite.
         n_same_text: runs whose tokens are all those of the right run.
+        n_tried: runs that put the text to the test: a token was chosen from wrong logits, or some
+            token is another one than in the right run. Where wrong logits stand only before
+            tokens that are forced, no text can tell.
+        n_same_tried: those of them whose tokens are all those of the right run.
         n_questions: story questions that the right run answered, rightly or not.
         n_wrong_answers: those of them that were answered otherwise, or not at all.
         prompt: number of the first prompt whose run shows the median first wrong step; 0 where
@@ -70,12 +75,15 @@ class Cell:
     scheme: str
     policy: str
     why_not: str | None = None
+    is_broken: bool = False
     n_runs: int = 0
     n_shown: int = 0
     first_wrong_step: int | None = None
     first_wrong_logits: int | None = None
     largest_error: float = 0.0
     n_same_text: int = 0
+    n_tried: int = 0
+    n_same_tried: int = 0
     n_questions: int = 0
     n_wrong_answers: int = 0
     prompt: int = 0

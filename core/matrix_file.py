@@ -16,7 +16,7 @@ from core.errors import TraceError
 from core.matrix_cell import Cell, Prompt
 from core.trace_json import from_json
 
-SCHEMA = 2
+SCHEMA = 3
 _REQUIRED = {part.name for part in fields(Cell) if part.default is MISSING}
 _DEFAULTS = {part.name: part.default for part in fields(Cell) if part.default is not MISSING}
 

@@ -1,6 +1,6 @@
 """How a step ended. Expected endings are data, not exceptions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 
@@ -28,9 +28,12 @@ class PositionLimit:
 
     Attributes:
         n_ctx: positions that the model has.
+        position_id: the highest that was asked for; None: nothing was asked. Two ends at the same
+            limit are equal whatever was asked for.
     """
 
     n_ctx: int
+    position_id: int | None = field(default=None, compare=False)
 
 
 Outcome = Ok | Refused | PositionLimit

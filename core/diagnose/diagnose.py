@@ -11,10 +11,10 @@ from core.diagnose.kept import RETAINED, TAKEN_BACK, TOLD
 from core.diagnose.narrow import KINDS
 from core.diagnose.needs import can_act
 from core.diagnose.numbers import CHANGED_KEYS, ENTRY, HEADS
-from core.diagnose.positions import PAST, POSITIONS, SHIFTS
+from core.diagnose.positions import LIMIT, PAST, POSITIONS, SHIFTS
 from core.diagnose.rows import ROWS
 from core.diagnose.sight import MASKS, READABLE, VIEWS
-from core.diagnose.words import UNKNOWN, WORDS
+from core.diagnose.words import UNDECIDED, UNKNOWN, WORDS
 from core.record import StepRecord
 from core.verdict import StepVerdict
 
@@ -24,6 +24,7 @@ ASPECTS: tuple[Aspect, ...] = (
     TAKEN_BACK,
     PAST,
     POSITIONS,
+    LIMIT,
     SHIFTS,
     VIEWS,
     READABLE,
@@ -172,8 +173,9 @@ def _diagnosis(found: _Found, run: Run, *, is_first: bool) -> Diagnosis:
     best = found.fits[0] if found.fits else None
     words = None if best is None else WORDS[best]
     place, layer = found.odd[0]
+    why_none = UNDECIDED if found.maybes else UNKNOWN
     return Diagnosis(
-        mechanism=f"{found.aspect.neutral}; {UNKNOWN}" if words is None else words.mechanism,
+        mechanism=f"{found.aspect.neutral}; {why_none}" if words is None else words.mechanism,
         preset_like=best,
         where=_where(found, run, is_first=is_first),
         evidence=(

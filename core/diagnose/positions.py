@@ -7,6 +7,7 @@ import numpy as np
 from core.arrays import ABSENT, IntArray
 from core.diagnose.account import Call, Run
 from core.diagnose.aspect import Answer, Aspect, Hypothesis, by_own_layer, once
+from core.outcome import PositionLimit
 
 # How many tokens are said to have been read before.
 
@@ -171,6 +172,38 @@ POSITIONS = Aspect(
         )
     ),
     evidence=_position_words,
+)
+
+# The end of the position table.
+
+
+def _past_the_last(call: Call) -> Answer:
+    outcome = call.record.outcome
+    return outcome.position_id if isinstance(outcome, PositionLimit) else None
+
+
+def _highest_right(call: Call) -> Answer:
+    expected = call.verdict.expected
+    if isinstance(expected.outcome, PositionLimit):
+        return _past_the_last(call)  # it ends, whatever was asked for
+    return max((each for each in expected.position_ids if each is not None), default=None)
+
+
+def _limit_words(run: Run, call: Call, layer: int) -> str:
+    return (
+        f"position id {_past_the_last(call)} was asked for, past the model's last one; "
+        f"expected {_highest_right(call)}"
+    )
+
+
+LIMIT = Aspect(
+    field="outcome",
+    neutral="new tokens are numbered past the model's last position",
+    is_per_layer=False,
+    observed=once(_past_the_last),
+    right=once(_highest_right),
+    hypotheses=(),
+    evidence=_limit_words,
 )
 
 # Where queries and new keys are rotated, relative to the position ids.

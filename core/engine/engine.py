@@ -209,7 +209,7 @@ class Engine:
         limit = self._model.config.position_limit
         if limit is not None and planned.highest_position_id >= limit:
             self._ledger = start
-            outcome = PositionLimit(limit)
+            outcome = PositionLimit(limit, planned.highest_position_id)
             return self._bare_record(seams, request, outcome, read_ids, token_index, n_short)
         self._store.dead.let_go(self._store.layers, room.ledger, seams)
         logits = self._compute(planned, seams, request.n_rejected)

@@ -48,8 +48,10 @@ def outcome_words(outcome: Outcome, record: StepRecord) -> str:
             return f"refused: needs {needed}, {free} still held"
         case Refused(needed, free):
             return f"refused: needs {needed}, {free} free of {record.ledger.capacity}"
-        case PositionLimit(n_ctx):
+        case PositionLimit(n_ctx, None):
             return f"ended: the model has {n_ctx} positions"
+        case PositionLimit(n_ctx, position_id):
+            return f"ended: needs position id {position_id}, the model has {n_ctx} positions"
 
 
 def outcome_name(outcome: Outcome) -> str:

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QFileDialog, QStyle, QWidget
 
-from app.matrix_measures import MEASURES, sentence_of
+from app.matrix_measures import MEASURES, sentence_of, signs_of
 from app.matrix_window import SHIPPED, MatrixWindow, draft_of
 from app.theme import DARK, LIGHT
 from core.faults.catalog import FAULTS
@@ -20,7 +20,8 @@ from tests.app.desk import PATIENCE_MS, Desk
 
 SHOWN = Cell(
     "pos-hole", "learned", "learned", "window", n_runs=10, n_shown=9, first_wrong_step=3,
-    first_wrong_logits=4, largest_error=2.44, n_same_text=8, n_questions=10, n_wrong_answers=1,
+    first_wrong_logits=4, largest_error=2.44, n_same_text=8, n_tried=10, n_same_tried=8,
+    n_questions=10, n_wrong_answers=1,
 )  # fmt: skip
 QUIET = Cell(
     "pos-hole", "tiny-rope", "rope", "window", n_runs=10, largest_error=1e-5, n_same_text=10
@@ -60,12 +61,22 @@ def click(desk: Desk, window: MatrixWindow, index) -> None:
 
 def test_each_measure_says_its_number_and_that_a_random_model_is_asked_nothing():
     assert [measure.signs(SHOWN) for measure in MEASURES] == ["3", "2.4", "8/10", "1/10"]
-    assert [measure.signs(QUIET) for measure in MEASURES] == ["silent", "1e-05", "10/10", "unasked"]
+    assert [measure.signs(QUIET) for measure in MEASURES] == [
+        "silent",
+        "1e-05",
+        "untried",
+        "unasked",
+    ]
 
 
 def test_what_is_silent_has_no_shade_and_what_is_wrong_in_all_has_the_deepest():
     worst = replace(
-        SHOWN, n_same_text=0, n_wrong_answers=10, largest_error=float("nan"), n_shown=10
+        SHOWN,
+        n_same_text=0,
+        n_same_tried=0,
+        n_wrong_answers=10,
+        largest_error=float("nan"),
+        n_shown=10,
     )
     assert [measure.share(QUIET) for measure in MEASURES] == [0, 0, 0, 0]
     assert [measure.share(worst) for measure in MEASURES[1:]] == [1, 1, 1]
@@ -76,10 +87,13 @@ def test_what_is_silent_has_no_shade_and_what_is_wrong_in_all_has_the_deepest():
 def test_a_cell_is_told_in_a_sentence():
     assert sentence_of(SHOWN) == (
         "pos-hole, learned, window: first wrong at step 3, in 9 of 10 runs; logits off by up to "
-        "2.4; the text stays right in 8 of 10; 1 of 10 questions answered wrongly"
+        "2.4; the text stays right in 8 of 10 that could tell; 1 of 10 questions answered wrongly"
     )
     assert sentence_of(QUIET).startswith("pos-hole, tiny-rope (rope), window: silent")
     assert sentence_of(NO_RUN).endswith("ranks: no such run, positions cannot be re-assigned")
+    broken = replace(NO_RUN, why_not="own.py, line 3: it raised", is_broken=True)
+    assert sentence_of(broken).endswith("the fault cannot be used, own.py, line 3: it raised")
+    assert {signs_of(measure, broken) for measure in MEASURES} == {"!"}
 
 
 def test_the_shipped_measurement_is_whole_and_small():

@@ -2,8 +2,11 @@
 
 import csv
 import json
+import os
 import signal
+import subprocess
 import sys
+import time
 import xml.etree.ElementTree as Xml
 from concurrent.futures import ProcessPoolExecutor
 
@@ -12,6 +15,7 @@ import pytest
 from app import cli_matrix
 from app.cli import main
 from core.matrix import measured
+from core.matrix_file import read_matrix
 
 FEW = (
     "matrix", "--prompts", "1", "--model", "tiny-rope", "--fault", "pos-restart",
@@ -163,12 +167,12 @@ def test_what_cannot_be_used_has_status_2_and_one_line(options, said, capsys):
     [
         ("nothing\n", "give a file that kvscope matrix --resume FILE wrote, or a new name"),
         ('{"kind": "run"}\n', "is no file of a matrix"),
-        ('{"kind": "matrix", "schema": 2, "prompts": 9, "seed": 0}\n', "prompts 9, not 1"),
+        ('{"kind": "matrix", "schema": 3, "prompts": 9, "seed": 0}\n', "prompts 9, not 1"),
         (
-            '{"kind": "matrix", "schema": 2, "prompts": 1, "seed": 0}\n{"kind": "cell"}\n',
+            '{"kind": "matrix", "schema": 3, "prompts": 1, "seed": 0}\n{"kind": "cell"}\n',
             "line 2 is no cell",
         ),
-        ('{"kind": "matrix", "schema": 1, "prompts": 1, "seed": 0}\n', "schema 1, not 2"),
+        ('{"kind": "matrix", "schema": 1, "prompts": 1, "seed": 0}\n', "schema 1, not 3"),
     ],
     ids=["no JSON", "another file", "other prompts", "no cell", "another schema"],
 )
@@ -212,3 +216,62 @@ def test_cells_of_a_file_that_can_change_are_not_kept(capsys, tmp_path):
     assert main([*FEW, "--fault-file", str(own), "--resume", str(kept)]) == 2
     assert "leave --resume out" in capsys.readouterr().err
     assert not kept.exists()
+
+
+BROKEN = """\
+from core.faults.own import OwnFault
+
+
+def raises(past_len, n_new, ledger):
+    raise ValueError("no such table")
+
+
+FAULT = OwnFault(id="raises", title="Raises", seam="position_ids", function=raises)
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_fault_that_raises_has_its_sign_one_line_and_status_2_and_the_others_are_measured(
+    capsys, tmp_path, jobs
+):
+    own = tmp_path / "raises.py"
+    own.write_text(BROKEN, encoding="utf-8")
+    assert main([*FEW, "--fault", "raises", "--fault-file", str(own), "--jobs", jobs]) == 2
+    said = capsys.readouterr()
+    rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines()[-3:]}
+    assert rows["raises"] == ["!", "!"]
+    assert rows["pos-restart"][0] == "1"
+    assert said.err.splitlines()[-1] == (
+        "kvscope: raises: 2 cells not measured: raises.py, line 5: the function for the seam "
+        "position_ids raised ValueError: no such table"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_request_to_end_leaves_no_process_and_keeps_what_is_measured(tmp_path, name):
+    kept = tmp_path / "cells.jsonl"
+    many = ("matrix", "--prompts", "2", "--jobs", "2", "--resume", str(kept))
+    with subprocess.Popen(  # noqa: S603  (our own interpreter and code)
+        [sys.executable, "-m", "app", *many],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+    ) as child:  # fmt: skip
+        assert child.stderr is not None
+        child.stderr.readline()  # a cell is done
+        child.send_signal(getattr(signal, name))
+        out, error = child.communicate(timeout=100)
+    assert (child.returncode, out) == (130, "")
+    assert "the same command goes on" in error.splitlines()[-1]
+    assert read_matrix(kept).cells != ()
+    assert is_gone(child.pid)
+
+
+def is_gone(group: int) -> bool:
+    """Once the last process of a group has ended: its helpers end when they see that it has."""
+    for _ in range(1000):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False

@@ -262,7 +262,22 @@ def test_the_account_tells_text_steps_verdicts_and_thresholds(run_text):
     assert 'then read  " a" (2 tokens)' in text
     assert len(re.findall(r"^\d+ +(prefill|decode) ", text, re.MULTILINE)) == 3
     assert "Nothing is wrong" in text
-    assert re.search(r"right up to an error of \S+, as wrong above \S+", text)
+
+
+def test_the_account_tells_the_least_and_the_largest_of_limits_that_differ_by_the_step(run_text):
+    _, text = run_text(*TINY, "--prompt", "Ida has", "--steps", "2", "--force-ids", "32,97")
+    spec = RunSpec("tiny-learned", tuple(b"Ida has"), steps=2, capacity=128, force_ids=(32, 97))
+    found = [verdict.logits for verdict in judged(spec).verdicts if verdict.logits]
+    bands, limits = ([each.band for each in found], [each.wrong_above for each in found])
+    assert (
+        f"up to an error of {min(bands):.1e} to {max(bands):.1e}, as wrong above {min(limits):.1e} "
+        f"to {max(limits):.1e}, as rounding between (each step has its own limits)."
+    ) in text
+
+
+def test_limits_that_are_one_are_told_once(run_text):
+    _, text = run_text(*TINY, "--prompt", "Ida has", "--steps", "0")
+    assert re.search(r"up to an error of \S+, as wrong above \S+, as rounding between\.", text)
 
 
 def test_the_account_names_the_first_wrong_step_in_words(run_text):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.diagnose.finding import Diagnosis
-from core.diagnose.words import UNKNOWN
+from core.diagnose.words import UNDECIDED, UNKNOWN
 from core.engine import seams
 from core.faults.fault import Scenario
 from core.faults.scenarios import (
@@ -267,7 +267,7 @@ def said_of(own: Own, scenario: Scenario) -> tuple[Diagnosis, ...]:
 def test_no_known_mechanism_is_named_of_another_one(own: Own, scenario: Scenario) -> None:
     [found] = said_of(own, scenario)
     assert found.preset_like is None
-    assert found.mechanism.endswith(f"; {UNKNOWN}")
+    assert found.mechanism.endswith(f"; {UNDECIDED if found.rivals else UNKNOWN}")
     assert found.where.field == own.field
     assert found.evidence
 
@@ -282,6 +282,17 @@ def test_the_number_that_is_wrong_is_told_all_the_same() -> None:
     assert found.rivals == ()
 
 
+def test_a_run_that_ends_at_a_position_no_token_should_have_names_it() -> None:
+    def far_out(past_len, n_new, ledger):
+        return np.arange(past_len, past_len + n_new) + (1000 if past_len else 0)
+
+    [found] = said_of(Own("position_ids", far_out, ""), DECODING)
+    assert found.mechanism.startswith("new tokens are numbered past the model's last position; ")
+    assert found.evidence[0].startswith("step 1: position id 1007 was asked for, past the model's")
+    assert "expected 7" in found.evidence[0]
+    assert found.where.field == "outcome"
+
+
 def test_a_single_token_that_enters_wrong_could_lack_its_position() -> None:
     """Unless it is read alone twice, that cannot be told from other wrong positions."""
     own = Own(
@@ -289,6 +300,7 @@ def test_a_single_token_that_enters_wrong_could_lack_its_position() -> None:
     )
     [found] = said_of(own, DECODING)
     assert found.preset_like is None
+    assert found.mechanism.endswith("a known mechanism could give this, and so could others")
     assert [rival.preset_like for rival in found.rivals] == ["pos-skip-single"]
     again = replace(DECODING, rest=f"{DECODING.rest} Mia")
     [found] = said_of(own, again)
