@@ -38,7 +38,7 @@ IDS = [fault.id for fault in FAULTS if fault.id not in NOT_WRITTEN_YET]
 LATER_BOX = {"cap-counter-first": (8,), "cap-one-row-test": (4,)}
 """A refusal and a probe show nothing to any query: the box is of a step that does."""
 EACH = pytest.mark.parametrize("fault_id", IDS)
-DOCKS = {"tokens", "cache", "mask", "attention", "code", "timeline"}
+DOCKS = {"tokens", "cache", "mask", "attention", "code", "timeline", "inspector"}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VALUE = re.compile(r"(before|after): (\w+) = (.+)")
 QUOTED = re.compile(r"step (\d+): ([\w.\[\]]+) = (.+)")
