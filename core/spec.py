@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from core.errors import SpecError
+from core.errors import FaultError, SpecError
 
 PolicyName = Literal["refuse", "window", "reprefill", "sinks"]
 DTypeName = Literal["float32", "float64", "bfloat16", "float16"]
@@ -126,6 +126,13 @@ class FaultUse:
     last_step: int | None = None
     layers: tuple[int, ...] | None = None
     file: FaultFile | None = None
+
+    def __post_init__(self) -> None:
+        """Raise FaultError where a layer is named twice."""
+        if self.layers is None or len(set(self.layers)) == len(self.layers):
+            return
+        named, once = (",".join(map(str, each)) for each in (self.layers, sorted(set(self.layers))))
+        raise FaultError(f"{self.id}: layers={named} names a layer twice; write layers={once}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ def _diagnosis(found: _Found, run: Run, *, is_first: bool) -> Diagnosis:
     best = found.fits[0] if found.fits else None
     words = None if best is None else WORDS[best]
     place, layer = found.odd[0]
-    why_none = UNDECIDED if found.maybes else UNKNOWN
+    why_none = f"{' and '.join(found.maybes)} {UNDECIDED}" if found.maybes else UNKNOWN
     return Diagnosis(
         mechanism=f"{found.aspect.neutral}; {why_none}" if words is None else words.mechanism,
         preset_like=best,
@@ -181,7 +181,7 @@ def _diagnosis(found: _Found, run: Run, *, is_first: bool) -> Diagnosis:
         evidence=(
             f"step {run.focus[place].record.step}: "
             f"{found.aspect.evidence(run, run.focus[place], layer)}; {_how_often(found, run)}"
-            f"{_when(found, run)}",
+            f"{_when(found, run)}{_how_far(run)}",
             *(() if words is None else (words.pattern,)),
             *(_in_the_logits(run) if is_first else ()),
         ),
@@ -218,6 +218,12 @@ def _how_often(found: _Found, run: Run) -> str:
     if len(places) == found.n_asked:
         return f"every step since step {first} that asks it"
     return f"in {len(places)} of {found.n_asked} steps since step {first}"
+
+
+def _how_far(run: Run) -> str:
+    """Up to which step that was counted, where the run goes on."""
+    last = run.focus[-1].record.step
+    return f"; steps after {last} were not looked at" if len(run.calls) < len(run.records) else ""
 
 
 def _when(found: _Found, run: Run) -> str:

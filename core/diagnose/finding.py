@@ -39,7 +39,8 @@ class Diagnosis:
 
     Attributes:
         mechanism: what goes wrong, in words.
-        preset_like: id of a fault that works like it; None: no known mechanism fits.
+        preset_like: id of a fault that works like it; None: no known mechanism fits, or none
+            is set apart (then those that fit are the rivals).
         where: the first place.
         evidence: sentences that can be checked against the records.
         rivals: at most two.

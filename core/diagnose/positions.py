@@ -61,6 +61,8 @@ def _counted_on(call: Call) -> int:
 
 
 def _n_new(call: Call) -> int:
+    if not call.record.layers:
+        return len(call.record.token_ids)
     return len(call.record.slots) - call.record.n_padding
 
 
@@ -177,9 +179,25 @@ POSITIONS = Aspect(
 # The end of the position table.
 
 
-def _past_the_last(call: Call) -> Answer:
+def _past_the_last(call: Call) -> int | None:
     outcome = call.record.outcome
     return outcome.position_id if isinstance(outcome, PositionLimit) else None
+
+
+def _highest(numbers: Callable[[Call], IntArray]) -> Callable[[Call], Answer]:
+    def answer(call: Call) -> Answer:
+        return None if _past_the_last(call) is None else int(numbers(call).max())
+
+    return answer
+
+
+def _on_from(past: Callable[[Call], int]) -> Callable[[Call], IntArray]:
+    return lambda call: past(call) + np.arange(_n_new(call))
+
+
+def _never_sure(run: Run) -> bool:
+    """The highest number is all that such a step tells: other rules give it as well."""
+    return False
 
 
 def _highest_right(call: Call) -> Answer:
@@ -202,9 +220,17 @@ LIMIT = Aspect(
     is_per_layer=False,
     observed=once(_past_the_last),
     right=once(_highest_right),
-    hypotheses=(),
+    hypotheses=tuple(
+        Hypothesis(preset, once(_highest(rule)), is_sure=_never_sure)
+        for preset, rule in (
+            ("pos-hole", _on_from(_one_ahead)),
+            ("pos-stale-prompt", _stale),
+            ("store-stale-reset", _on_from(_counted_on)),
+        )
+    ),
     evidence=_limit_words,
 )
+"""Asked where the run ended; of the rules, those that can go past the last position there."""
 
 # Where queries and new keys are rotated, relative to the position ids.
 

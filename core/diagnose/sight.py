@@ -20,7 +20,10 @@ def _inside(slots: IntArray, call: Call, layer: int) -> Answer:
     live = call.record.live[layer]
     is_outside = np.isin(slots, live.slot[live.row == ABSENT])
     read = call.record.layers[layer].plan.view_slots
-    n_rows = call.base.capacity + len(call.record.slots)  # no smaller where rows leave later
+    # No smaller where rows leave later, nor than what a wider chunk before has filled.
+    n_rows = max(
+        call.base.capacity + len(call.record.slots), 1 + int(call.base.slot.max(initial=-1))
+    )
     is_outside |= (slots >= n_rows) & ~np.isin(slots, read)
     return slots[~is_outside].astype(np.int64).tobytes()
 

@@ -364,5 +364,5 @@ WORDS: dict[str, Words] = {
 """By the id of a fault that works like it."""
 
 UNKNOWN = "no known mechanism fits"
-UNDECIDED = "a known mechanism could give this, and so could others"
-"""What stands in place of a name where a rule explains the run, and is not set apart by it."""
+UNDECIDED = "could give this, and so could others"
+"""What stands behind those that explain a run where it sets none of them apart."""

@@ -85,9 +85,6 @@ def _check_use(use: FaultUse, fault: Fault | LoadedFault, n_layers: int) -> None
         raise FaultError(
             f"{use.id} names layer {named}; the model has 0 to {n_layers - 1}: choose among them"
         )
-    if len(set(use.layers)) < len(use.layers):
-        given, once = (",".join(map(str, each)) for each in (use.layers, sorted(set(use.layers))))
-        raise FaultError(f"{use.id}: layers={given} names a layer twice; write layers={once}")
 
 
 PER_RUN = ("allocate",)

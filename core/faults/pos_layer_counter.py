@@ -26,7 +26,7 @@ FAULT = Fault(
         step=1, field="keys", first_wrong_logits=1, layer=1, verdicts=("mechanism", "logits")
     ),
     hides_in=ROPE_ONE_PREFILL,
-    why_hidden="the prompt is one call in which all tokens share the shift",
+    why_hidden="only a token that comes alone is moved, and the prompt comes in one call",
     repair="move the counter once per forward pass",
     sources=("fla-org/flash-linear-attention#766",),
     lacks=earlier_tokens,

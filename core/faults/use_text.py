@@ -15,7 +15,8 @@ def use_of(text: str) -> FaultUse:
     """The use that a text names; whether there is such a fault is not asked.
 
     Raises:
-        FaultError: the text is of another form, or its steps end before they begin.
+        FaultError: the text is of another form, its steps end before they begin, or it names a
+            layer twice.
     """
     form = _FORM.fullmatch(text)
     if form is None:

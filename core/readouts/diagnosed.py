@@ -30,11 +30,12 @@ class Diagnosed:
         stop = min(len(records), wrong + WINDOW_REACH + 1)
         # Those before the wrong one count too: what they lack, the diagnosis may not say.
         n_judged = sum(map(verdicts.__contains__, range(stop)))
-        asked = (id(records[wrong]), id(verdicts[wrong]), stop, n_judged)
+        goes_on = len(records) > stop
+        asked = (id(records[wrong]), id(verdicts[wrong]), stop, n_judged, goes_on)
         if asked != self._asked:
             # Here, so that a window which shows a run that is right opens without it.
             from core.diagnose.diagnose import diagnose
 
-            found = diagnose(records[:stop], verdicts, WINDOW_REACH)
+            found = diagnose(records[: stop + goes_on], verdicts, WINDOW_REACH)
             self._asked, self._found = asked, found
         return self._found

@@ -228,7 +228,10 @@ def _sight(record: StepRecord, verdict: StepVerdict, told: LayerRecord) -> str:
         if seen != list(right) or n_none != n_loose:
             return f"token {token} sees {_seen_words(seen, n_none)}, expected {ranges(right)}"
         if (read := found[found != ABSENT].tolist()) != seen:
-            return f"token {token} sees the right rows out of token order: {ranges(read)}"
+            return (
+                f"token {token} sees the right rows out of token order: {ranges(read)}, "
+                f"expected {ranges(right)}"
+            )
     return "the rows seen are not in the order of their tokens"
 
 

@@ -145,7 +145,7 @@ _FAULTS = st.builds(
     st.sampled_from(["pos-restart", "mask-top-left"]),
     st.integers(0, 5),
     st.none() | st.integers(5, 9),
-    st.none() | st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple),
+    st.none() | st.lists(st.integers(0, 3), min_size=1, max_size=3, unique=True).map(tuple),
 )
 _REQUESTS = st.one_of(
     st.builds(Prefill, _IDS),
@@ -264,3 +264,10 @@ def test_a_growable_buffer_starts_with_room_for_the_longest_append():
     assert _spec(prompt_ids=tuple(range(20)), capacity=64, chunk=3).first_rows == 8
     assert _spec(requests=(Prefill((1,) * 9, n_pad=4),)).first_rows == 13
     assert _spec(requests=(Prefill((1,)), Verify((1,) * 11, 2))).first_rows == 12
+
+
+def test_a_spec_that_names_a_layer_of_a_fault_twice_is_not_read_from_json():
+    as_json = to_json(_spec(faults=(FaultUse("mask-top-left", layers=(1,)),)))
+    as_json["faults"][0]["layers"] = [0, 0]
+    with pytest.raises(CoreError, match=r"layers=0,0 names a layer twice; write layers=0$"):
+        from_json(RunSpec, as_json, "spec")

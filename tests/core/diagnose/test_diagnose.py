@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from core.diagnose.diagnose import ASPECTS, diagnose
 from core.diagnose.finding import Diagnosis, Place
-from core.diagnose.words import UNKNOWN, WORDS
-from core.faults.catalog import COMBINATIONS, FAULTS
+from core.diagnose.words import UNDECIDED, UNKNOWN, WORDS
+from core.faults.catalog import COMBINATIONS, FAULTS, find_faults
 from core.faults.fault import Fault
 from core.spec import (
     Decode,
@@ -25,6 +25,7 @@ from core.spec import (
 from tests.core.properties.strategies import beam_specs, fault_uses, mixed_specs, plain_specs
 from tests.helpers.diagnosis_cases import CASES, case_of, diagnosis_of, loaded_model
 from tests.helpers.runs import Judged, judged, spec_for
+from tests.helpers.scenarios import scenario_spec
 
 some = settings(
     max_examples=20,
@@ -380,6 +381,40 @@ def test_what_differs_but_fits_nothing_is_told_as_unknown() -> None:
     assert found.evidence == ("step 3: mechanism wrong; no recorded field differs",)
 
 
+# Runs that end past the last position
+
+LONG = replace(PLAIN, prompt_ids=(7, 8, 9, 10) * 35, steps=3, capacity=256)
+ONE_SHORT = replace(LONG, prompt_ids=(*LONG.prompt_ids, *(5,) * 115))
+NEXT_TEXT = replace(
+    LONG, policy="window", capacity=140, requests=(Prefill(LONG.prompt_ids), NewPrompt((5,) * 120))
+)
+
+
+@pytest.mark.parametrize(
+    ("fault_id", "spec", "numbers"),
+    [
+        ("pos-stale-prompt", LONG, (280, 141)),
+        ("pos-hole", ONE_SHORT, (256, 255)),
+        ("store-stale-reset", NEXT_TEXT, (259, 119)),
+    ],
+)
+def test_of_a_run_that_ends_by_its_first_wrong_number_what_gives_the_number_is_told(
+    fault_id: str, spec: RunSpec, numbers: tuple[int, int]
+) -> None:
+    """One number tells no rule from another one: none is named, and none is said not to fit."""
+    [found] = said_of(spec, fault_id)
+    asked, right = numbers
+    assert f"position id {asked} was asked for" in found.evidence[0]
+    assert f"expected {right};" in found.evidence[0]
+    assert found.mechanism.endswith(f"; {fault_id} {UNDECIDED}")
+    assert (found.preset_like, [each.preset_like for each in found.rivals]) == (None, [fault_id])
+
+
+def test_a_number_past_the_last_position_is_no_second_cause_where_earlier_ones_were_wrong() -> None:
+    [found] = said_of(replace(LONG, prompt_ids=LONG.prompt_ids[:127], steps=6), "pos-stale-prompt")
+    assert (found.preset_like, found.where.step) == ("pos-stale-prompt", 2)
+
+
 # Consequences are no causes
 
 REQUESTS = {
@@ -405,3 +440,28 @@ def test_rows_that_a_cursor_leaves_behind_are_not_held_against_eviction() -> Non
     spec = spec_for("learned", steps=1, capacity=7, policy="window")
     found = said_of(spec, "pos-hole", "evict-newest")
     assert [each.preset_like for each in found] == ["pos-hole", "evict-newest"]
+
+
+# How far it looks
+
+
+@pytest.mark.parametrize(("reach", "ends"), [(2, True), (4, False), (200, False)])
+def test_what_was_counted_up_to_a_step_says_so_where_the_run_goes_on(reach, ends) -> None:
+    found = run_with(PLAIN, FaultUse("pos-restart"))
+    [told] = diagnose(found.trace.records, dict(enumerate(found.verdicts)), reach)
+    words = "; steps after 3 were not looked at"
+    assert told.evidence[0].endswith(words if ends else "every decode step since step 1")
+
+
+def test_a_fault_that_acts_again_beyond_what_is_looked_at_is_not_called_alone() -> None:
+    uses = (FaultUse("pos-restart", 1, 1), FaultUse("pos-restart", 5, 5))
+    found = run_with(PLAIN, *uses)
+    [told] = diagnose(found.trace.records, dict(enumerate(found.verdicts)), 2)
+    assert told.evidence[0].endswith("in this step alone; steps after 3 were not looked at")
+
+
+def test_rows_that_a_wide_chunk_has_left_are_right_to_read_in_the_step_after_it() -> None:
+    """The buffer has room for a chunk beyond the window: a single token later reads as far."""
+    spec = scenario_spec(find_faults("evict-before-attend")[0].shows_in, "learned")
+    [told] = diagnosis_of(run_with(spec, FaultUse("evict-before-attend")))
+    assert "; every step since step 1" in told.evidence[0]

@@ -267,7 +267,8 @@ def said_of(own: Own, scenario: Scenario) -> tuple[Diagnosis, ...]:
 def test_no_known_mechanism_is_named_of_another_one(own: Own, scenario: Scenario) -> None:
     [found] = said_of(own, scenario)
     assert found.preset_like is None
-    assert found.mechanism.endswith(f"; {UNDECIDED if found.rivals else UNKNOWN}")
+    could = " and ".join(each.preset_like for each in found.rivals)
+    assert found.mechanism.endswith(f"; {could} {UNDECIDED}" if could else f"; {UNKNOWN}")
     assert found.where.field == own.field
     assert found.evidence
 
@@ -300,7 +301,7 @@ def test_a_single_token_that_enters_wrong_could_lack_its_position() -> None:
     )
     [found] = said_of(own, DECODING)
     assert found.preset_like is None
-    assert found.mechanism.endswith("a known mechanism could give this, and so could others")
+    assert found.mechanism.endswith("; pos-skip-single could give this, and so could others")
     assert [rival.preset_like for rival in found.rivals] == ["pos-skip-single"]
     again = replace(DECODING, rest=f"{DECODING.rest} Mia")
     [found] = said_of(own, again)

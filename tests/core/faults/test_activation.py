@@ -101,11 +101,6 @@ def test_layers_are_refused_for_a_decision_that_is_taken_once(fault_id):
         activate((FaultUse(fault_id, layers=(0,)),), 2)
 
 
-def test_a_layer_that_is_named_twice_is_refused():
-    with pytest.raises(FaultError, match=r"layers=1,0,1 names a layer twice; write layers=0,1"):
-        activate((FaultUse("mask-top-left", layers=(1, 0, 1)),), 2)
-
-
 @pytest.mark.parametrize("layers", [(2,), (0, 7), (-1,), ()])
 def test_layers_that_the_model_has_not_are_refused(layers):
     with pytest.raises(FaultError, match=r"names layer .*the model has 0 to 1"):

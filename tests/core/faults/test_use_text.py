@@ -33,3 +33,10 @@ def test_another_form_is_refused_with_those_that_there_are(text):
 def test_steps_that_end_before_they_begin_are_refused_with_the_order_that_would_do():
     with pytest.raises(FaultError, match="write @3-5"):
         use_of("a@5-3")
+
+
+def test_a_layer_that_is_named_twice_is_refused_with_the_list_that_would_do():
+    with pytest.raises(
+        FaultError, match=r"^gqa-tile: layers=1,0,1 names a layer twice; write layers=0,1$"
+    ):
+        use_of("gqa-tile:layers=1,0,1")

@@ -37,7 +37,8 @@ CASES = {
     ),
     "ring-shuffle": (
         WINDOW,
-        "step 2: mask, layer 0: token 8 sees the right rows out of token order: 8, 1–7",
+        "step 2: mask, layer 0: token 8 sees the right rows out of token order: 8, 1–7, "
+        "expected 1–8",
         Selection(step=2),
     ),
     "store-row-zero": (
