@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing import resource_tracker
 from pathlib import Path
 
@@ -156,40 +156,49 @@ def _appending(path: Path | None) -> Iterator[Callable[[Cell], None]]:
 def _finished(tasks: Sequence[Task], jobs: int) -> Iterator[Iterable[Cell]]:
     """The cells, measured here or by processes; what has not begun is dropped on the way out.
 
-    Ctrl+C reaches all processes of a terminal. The others leave it to this one, from their first
-    instruction on: they inherit that it is blocked.
+    Ctrl+C, and what else asks to end, can reach all processes at once. The others leave it to this
+    one from their first instruction on: they inherit that it is blocked.
     """
     n_processes = min(jobs, len(tasks))
     if n_processes <= 1:
         yield map(measured, tasks)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(n_processes, mp_context=context, initializer=_leave_ctrl_c)
-    try:
-        with _ctrl_c_blocked():
+    with ExitStack() as stack:
+        with _ends_blocked():
+            pool = ProcessPoolExecutor(n_processes, mp_context=context, initializer=_leave_ctrl_c)
+            stack.callback(pool.shutdown, wait=True, cancel_futures=True)
             futures: list[Future[Cell]] = [pool.submit(measured, task) for task in tasks]
         yield (future.result() for future in as_completed(futures))
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager
-def _ctrl_c_blocked() -> Iterator[None]:
-    """Where a system can block it; one that comes meanwhile is heard at the end."""
+def _ends_blocked() -> Iterator[None]:
+    """Where a system can block what asks to end; what comes meanwhile is heard afterwards.
+
+    One that is heard while a process is begun would leave it half begun.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # it would let Ctrl+C through again as it starts
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    ends = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     try:
+        resource_tracker.ensure_running()  # inherits it too, and lets some through as it starts
+        signal.pthread_sigmask(signal.SIG_BLOCK, ends)
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _leave_ctrl_c() -> None:
-    """Once the process is set up, for a system that cannot block it."""
+    """Once the process is set up: Ctrl+C is ignored, also where it cannot be blocked.
+
+    What else asks to end may end it now: a pool ends its processes so when one is lost.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGHUP})
 
 
 def _print(cells: Sequence[Cell], n_prompts: int, *, as_json: bool) -> None:

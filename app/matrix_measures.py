@@ -50,7 +50,7 @@ def no_run_sign(cell: Cell) -> str:
 
 def of_texts(cell: Cell) -> str:
     """Texts that stay right, of those that were put to the test."""
-    return f"{cell.n_same_tried}/{cell.n_tried}" if cell.n_tried else UNTRIED
+    return f"{cell.n_same_chosen}/{cell.n_tried}" if cell.n_tried else UNTRIED
 
 
 def share_of(measure: Measure, cell: Cell) -> float:
@@ -60,7 +60,7 @@ def share_of(measure: Measure, cell: Cell) -> float:
 
 def share_of_wrong_texts(cell: Cell) -> float:
     """Of those put to the test; 0 where none was."""
-    return 1 - cell.n_same_tried / cell.n_tried if cell.n_tried else 0.0
+    return 1 - cell.n_same_chosen / cell.n_tried if cell.n_tried else 0.0
 
 
 def sentence_of(cell: Cell) -> str:
@@ -91,7 +91,7 @@ def _shown_words(cell: Cell) -> str:
 def _text_words(cell: Cell) -> str:
     if cell.n_tried == 0:
         return "no token was chosen from wrong logits: the text stays right"
-    return f"the text stays right in {cell.n_same_tried} of {cell.n_tried} that could tell"
+    return f"the text stays right in {cell.n_same_chosen} of {cell.n_tried} that could tell"
 
 
 def _logits_words(cell: Cell) -> str:

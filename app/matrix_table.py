@@ -76,15 +76,18 @@ def words_of(cell: Cell) -> str:
 def sum_of(cells: Sequence[Cell]) -> str:
     """How weak an alarm the text is, in a sentence."""
     wrong = [cell for cell in cells if cell.first_wrong_logits is not None]
-    n_runs, n_tried = sum(cell.n_runs for cell in wrong), sum(cell.n_tried for cell in wrong)
-    n_same = sum(cell.n_same_tried for cell in wrong)
+    n_runs, n_chosen = sum(cell.n_runs for cell in wrong), sum(cell.n_chosen for cell in wrong)
+    n_same = sum(cell.n_same_chosen for cell in wrong)
     if n_runs == 0:
         return "No fault makes a logit wrong here."
     parts = [
-        f"{len(wrong)} cells have wrong logits; {n_tried} of their {n_runs} runs put the text to "
-        f"the test, and {n_same} of these ({100 * n_same / max(1, n_tried):.0f} %) still say what "
-        "the right run says"
+        f"{len(wrong)} cells have wrong logits; in {n_chosen} of their {n_runs} runs a token is "
+        f"chosen from them, and {n_same} of these ({100 * n_same / max(1, n_chosen):.0f} %) still "
+        "say what the right run says"
     ]
+    if n_runs > n_chosen:
+        n_other = sum(cell.n_other_text for cell in wrong) - (n_chosen - n_same)
+        parts.append(f"of the other {n_runs - n_chosen}, {n_other} say something else")
     n_questions = sum(cell.n_questions for cell in wrong)
     if n_questions:
         n_right = n_questions - sum(cell.n_wrong_answers for cell in wrong)

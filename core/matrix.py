@@ -41,7 +41,7 @@ class _Measured:
     first_wrong_logits: int | None
     largest_error: float
     is_same_text: bool
-    is_tried: bool
+    is_chosen: bool
     is_wrong_answer: bool | None
 
 
@@ -116,8 +116,8 @@ def measured(task: Task) -> Cell:
         first_wrong_logits=median_low(logits) if logits else None,
         largest_error=_largest([run.largest_error for run in runs]),
         n_same_text=sum(run.is_same_text for run in runs),
-        n_tried=sum(run.is_tried for run in runs),
-        n_same_tried=sum(run.is_tried and run.is_same_text for run in runs),
+        n_chosen=sum(run.is_chosen for run in runs),
+        n_same_chosen=sum(run.is_chosen and run.is_same_text for run in runs),
         n_questions=len(answers),
         n_wrong_answers=sum(answers),
         prompt=[run.first_wrong_step for run in runs].index(first_wrong_step),
@@ -143,7 +143,6 @@ def _measure(task: Task, loaded: LoadedModel, prompt: Prompt) -> _Measured:
         if verdict.logits is not None and verdict.logits.standing == "wrong"
     ]
     tokens = _tokens(trace.records)
-    is_same_text = tokens == right.tokens
     at = right.answer_step
     is_wrong_answer = None
     if at is not None:
@@ -152,8 +151,8 @@ def _measure(task: Task, loaded: LoadedModel, prompt: Prompt) -> _Measured:
         first_wrong_step=min(wrong, default=None),
         first_wrong_logits=min(wrong_logits, default=None),
         largest_error=_largest(errors),
-        is_same_text=is_same_text,
-        is_tried=not is_same_text or any(_chooses(trace.records[step]) for step in wrong_logits),
+        is_same_text=tokens == right.tokens,
+        is_chosen=any(_chooses(trace.records[step]) for step in wrong_logits),
         is_wrong_answer=is_wrong_answer,
     )
 

@@ -60,10 +60,9 @@ class Cell:
         first_wrong_logits: likewise of wrong logits.
         largest_error: the largest logit error of all runs; "nan" where logits are not finite.
         n_same_text: runs whose tokens are all those of the right run.
-        n_tried: runs that put the text to the test: a token was chosen from wrong logits, or some
-            token is another one than in the right run. Where wrong logits stand only before
-            tokens that are forced, no text can tell.
-        n_same_tried: those of them whose tokens are all those of the right run.
+        n_chosen: runs in which a token was chosen from wrong logits. Where they stand only before
+            tokens that are forced, they change no text.
+        n_same_chosen: those of them whose tokens are all those of the right run.
         n_questions: story questions that the right run answered, rightly or not.
         n_wrong_answers: those of them that were answered otherwise, or not at all.
         prompt: number of the first prompt whose run shows the median first wrong step; 0 where
@@ -82,8 +81,18 @@ class Cell:
     first_wrong_logits: int | None = None
     largest_error: float = 0.0
     n_same_text: int = 0
-    n_tried: int = 0
-    n_same_tried: int = 0
+    n_chosen: int = 0
+    n_same_chosen: int = 0
     n_questions: int = 0
     n_wrong_answers: int = 0
     prompt: int = 0
+
+    @property
+    def n_tried(self) -> int:
+        """Runs that put the text to the test: a token was chosen from wrong logits, or differs."""
+        return self.n_same_chosen + self.n_other_text
+
+    @property
+    def n_other_text(self) -> int:
+        """Runs in which some token is another one than in the right run, or is missing."""
+        return self.n_runs - self.n_same_text

@@ -10,13 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from core.errors import TraceError
 from core.matrix_cell import Cell, Prompt
 from core.trace_json import from_json
 
-SCHEMA = 3
+SCHEMA = 4
 _REQUIRED = {part.name for part in fields(Cell) if part.default is MISSING}
 _DEFAULTS = {part.name: part.default for part in fields(Cell) if part.default is not MISSING}
 
@@ -54,7 +54,7 @@ class MatrixFile:
 
 def line_of(cell: Cell) -> str:
     """A cell as JSON, with all its fields; numbers that are not finite are "nan" and "inf"."""
-    values = {"kind": "cell", **asdict(cell)}
+    values: dict[str, object] = {"kind": "cell", **asdict(cell)}
     if not math.isfinite(cell.largest_error):
         values["largest_error"] = str(cell.largest_error)
     return json.dumps(values, allow_nan=False)
@@ -62,7 +62,7 @@ def line_of(cell: Cell) -> str:
 
 def short_line_of(cell: Cell) -> str:
     """The same without the fields that have their default."""
-    values = json.loads(line_of(cell))
+    values: dict[str, object] = json.loads(line_of(cell))
     kept = {name: value for name, value in values.items() if value != _DEFAULTS.get(name, MISSING)}
     return json.dumps(kept, allow_nan=False)
 
@@ -142,7 +142,7 @@ def _check_same(path: Path, name: str, found: object, wanted: int) -> None:
         )
 
 
-def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+def _object(path: Path, number: int, line: str) -> dict[str, object]:
     try:
         value: object = json.loads(line)
     except ValueError as error:
@@ -152,7 +152,7 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
         ) from error
     if not isinstance(value, dict):
         raise TraceError(f"{path}: line {number} is no JSON object")
-    return cast("dict[str, Any]", value)
+    return cast("dict[str, object]", value)
 
 
 def _prompts_line(model: str, prompts: Sequence[Prompt]) -> str:
@@ -160,7 +160,7 @@ def _prompts_line(model: str, prompts: Sequence[Prompt]) -> str:
     return f"{json.dumps(value)}\n"
 
 
-def _prompts(value: Mapping[str, Any], where: str) -> tuple[Prompt, ...]:
+def _prompts(value: Mapping[str, object], where: str) -> tuple[Prompt, ...]:
     listed: object = value.get("prompts")
     if not isinstance(listed, list):
         raise TraceError(f"{where} has no list of prompts")
@@ -168,7 +168,7 @@ def _prompts(value: Mapping[str, Any], where: str) -> tuple[Prompt, ...]:
     return tuple(from_json(Prompt, item, where) for item in items)
 
 
-def _cell(value: Mapping[str, Any], where: str) -> Cell:
+def _cell(value: Mapping[str, object], where: str) -> Cell:
     given = {name: item for name, item in value.items() if name != "kind"}
     is_cell = value.get("kind") == "cell" and given.keys() >= _REQUIRED
     if not is_cell or not given.keys() <= _REQUIRED | _DEFAULTS.keys():

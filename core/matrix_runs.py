@@ -4,14 +4,14 @@ Imports no torch: the window makes the run that a cell stands for.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from core.faults.known import BUILT_IN, KnownFaults
 from core.matrix_cell import Cell, Prompt, Task
 from core.spec import (
     Decode,
     NewPrompt,
+    PolicyName,
     Probe,
     Request,
     Rollback,
@@ -19,11 +19,47 @@ from core.spec import (
     Verify,
 )
 
-POLICIES = ("refuse", "window", "reprefill", "sinks", "ranks")
-"""Under "ranks" there are sinks, and the kept tokens are numbered anew."""
 N_MORE = 12
 """Tokens that are read beyond the scenario's: a text needs some length to go wrong."""
-_N_SINKS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A policy of the table.
+
+    Attributes:
+        policy: as a run names it.
+        makes_room: whether rows leave where there is no room.
+        n_sinks: slots kept for the first tokens, where the scenario does not say how many.
+        reassigns: whether the kept tokens are numbered anew.
+    """
+
+    policy: PolicyName
+    makes_room: bool = True
+    n_sinks: int = 0
+    reassigns: bool = False
+
+    def capacity(self, shown: RunSpec, prompt: Prompt, n_more: int) -> int:
+        """Slots of a run that reads `n_more` tokens beyond the scenario's."""
+        if self.makes_room:
+            return shown.capacity if _makes_room(shown) else len(shown.prompt_ids) + 1
+        if not _makes_room(shown):
+            return shown.capacity + n_more
+        return len(prompt.token_ids) + len(shown.all_requests) + n_more
+
+    def sinks(self, shown: RunSpec) -> int:
+        """Slots kept for the first tokens."""
+        return shown.sinks or self.n_sinks if self.n_sinks else 0
+
+
+_COLUMNS = {
+    "refuse": _Column("refuse", makes_room=False),
+    "window": _Column("window"),
+    "reprefill": _Column("reprefill"),
+    "sinks": _Column("sinks", n_sinks=2),
+    "ranks": _Column("sinks", n_sinks=2, reassigns=True),
+}
+POLICIES = tuple(_COLUMNS)
 
 
 def broken_spec(of: Task | Cell, prompt: Prompt, known: KnownFaults = BUILT_IN) -> RunSpec:
@@ -48,14 +84,9 @@ def right_spec(of: Task | Cell, prompt: Prompt, known: KnownFaults = BUILT_IN) -
         FaultError: an unknown fault.
     """
     shown = known.find(of.fault)[0].shows_in.spec(lambda _: prompt.token_ids)
-    changes = _policy_settings(shown, of.policy)
-    n_steps = len(shown.all_requests) - 1
-    is_own = changes["policy"] == shown.policy
+    column = _COLUMNS[of.policy]
+    is_own = column.policy == shown.policy
     n_more = N_MORE if not is_own or _may_be_longer(shown) else 0
-    if changes["policy"] == "refuse" and not is_own:
-        changes["capacity"] = len(prompt.token_ids) + n_steps + n_more + 1
-    elif changes["policy"] == "refuse":
-        changes["capacity"] = shown.capacity + n_more
     requests = _requests(shown, prompt, n_more)
     return replace(
         shown,
@@ -63,27 +94,20 @@ def right_spec(of: Task | Cell, prompt: Prompt, known: KnownFaults = BUILT_IN) -
         steps=shown.steps + n_more if requests is None else shown.steps,
         requests=requests,
         force_ids=_forced(shown, prompt),
-        **changes,
+        policy=column.policy,
+        capacity=column.capacity(shown, prompt, n_more),
+        sinks=column.sinks(shown),
+        reassign_positions=column.reassigns,
     )
 
 
-def _policy_settings(shown: RunSpec, policy: str) -> dict[str, Any]:
-    name = "sinks" if policy == "ranks" else policy
-    if name == shown.policy and policy != "ranks":
-        return {"policy": name, "capacity": shown.capacity}
-    keeps_sinks = name == "sinks"
-    is_bounded = shown.policy != "refuse"
-    return {
-        "policy": name,
-        "sinks": (shown.sinks or _N_SINKS) if keeps_sinks else 0,
-        "reassign_positions": policy == "ranks",
-        "capacity": shown.capacity if is_bounded else len(shown.prompt_ids) + 1,
-    }
+def _makes_room(shown: RunSpec) -> bool:
+    return _COLUMNS[shown.policy].makes_room
 
 
 def _may_be_longer(shown: RunSpec) -> bool:
     """Whether more decodes leave the scenario what it is: nothing in it is refused."""
-    if shown.policy != "refuse":
+    if _makes_room(shown):
         return True
     if any(isinstance(request, Rollback | Probe) for request in shown.all_requests):
         return False

@@ -20,7 +20,7 @@ from tests.app.desk import PATIENCE_MS, Desk
 
 SHOWN = Cell(
     "pos-hole", "learned", "learned", "window", n_runs=10, n_shown=9, first_wrong_step=3,
-    first_wrong_logits=4, largest_error=2.44, n_same_text=8, n_tried=10, n_same_tried=8,
+    first_wrong_logits=4, largest_error=2.44, n_same_text=8, n_chosen=10, n_same_chosen=8,
     n_questions=10, n_wrong_answers=1,
 )  # fmt: skip
 QUIET = Cell(
@@ -73,7 +73,7 @@ def test_what_is_silent_has_no_shade_and_what_is_wrong_in_all_has_the_deepest():
     worst = replace(
         SHOWN,
         n_same_text=0,
-        n_same_tried=0,
+        n_same_chosen=0,
         n_wrong_answers=10,
         largest_error=float("nan"),
         n_shown=10,

@@ -6,14 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as Xml
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 
 import pytest
 
 from app import cli_matrix
 from app.cli import main
+from app.interruptions import heard_as_ctrl_c
 from core.matrix import measured
 from core.matrix_file import read_matrix
 
@@ -122,18 +123,22 @@ def test_a_process_that_is_still_being_set_up_leaves_ctrl_c_to_its_parent(capfd,
 
 @needs_blocking
 @pytest.mark.usefixtures("ctrl_c_is_heard")
-def test_ctrl_c_while_processes_are_started_is_heard_once_they_are(capfd, monkeypatch):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_request_to_end_while_processes_are_started_is_heard_once_they_are(
+    capfd, monkeypatch, name
+):
     submit = ProcessPoolExecutor.submit
     n_submitted = 0
 
     def interrupted(pool, function, task):
         nonlocal n_submitted
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(getattr(signal, name))
         n_submitted += 1
         return submit(pool, function, task)
 
     monkeypatch.setattr(ProcessPoolExecutor, "submit", interrupted)
-    assert main([*FEW, "--jobs", "2"]) == 130
+    with heard_as_ctrl_c():
+        assert main([*FEW, "--jobs", "2"]) == 130
     error = capfd.readouterr().err
     assert n_submitted == 4
     assert "stopped after 0 of 4 cells" in error
@@ -167,12 +172,12 @@ def test_what_cannot_be_used_has_status_2_and_one_line(options, said, capsys):
     [
         ("nothing\n", "give a file that kvscope matrix --resume FILE wrote, or a new name"),
         ('{"kind": "run"}\n', "is no file of a matrix"),
-        ('{"kind": "matrix", "schema": 3, "prompts": 9, "seed": 0}\n', "prompts 9, not 1"),
+        ('{"kind": "matrix", "schema": 4, "prompts": 9, "seed": 0}\n', "prompts 9, not 1"),
         (
-            '{"kind": "matrix", "schema": 3, "prompts": 1, "seed": 0}\n{"kind": "cell"}\n',
+            '{"kind": "matrix", "schema": 4, "prompts": 1, "seed": 0}\n{"kind": "cell"}\n',
             "line 2 is no cell",
         ),
-        ('{"kind": "matrix", "schema": 1, "prompts": 1, "seed": 0}\n', "schema 1, not 3"),
+        ('{"kind": "matrix", "schema": 1, "prompts": 1, "seed": 0}\n', "schema 1, not 4"),
     ],
     ids=["no JSON", "another file", "other prompts", "no cell", "another schema"],
 )
@@ -248,30 +253,32 @@ def test_a_fault_that_raises_has_its_sign_one_line_and_status_2_and_the_others_a
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_a_request_to_end_leaves_no_process_and_keeps_what_is_measured(tmp_path, name):
+@pytest.mark.usefixtures("ctrl_c_is_heard")
+@pytest.mark.parametrize(
+    ("name", "is_sent_to_all"),
+    [("SIGINT", False), ("SIGINT", True), ("SIGTERM", False), ("SIGTERM", True), ("SIGHUP", True)],
+    ids=["kill -INT", "Ctrl+C", "kill", "a service that is stopped", "a terminal that is closed"],
+)
+def test_a_request_to_end_leaves_no_process_and_keeps_what_is_measured(
+    tmp_path, name, is_sent_to_all
+):
     kept = tmp_path / "cells.jsonl"
-    many = ("matrix", "--prompts", "2", "--jobs", "2", "--resume", str(kept))
+    many = ("matrix", "--prompts", "2", "--model", "tiny-rope", "--jobs", "2")
     with subprocess.Popen(  # noqa: S603  (our own interpreter and code)
-        [sys.executable, "-m", "app", *many],
+        [sys.executable, "-m", "app", *many, "--resume", str(kept)],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
     ) as child:  # fmt: skip
         assert child.stderr is not None
         child.stderr.readline()  # a cell is done
-        child.send_signal(getattr(signal, name))
-        out, error = child.communicate(timeout=100)
+        send = os.killpg if is_sent_to_all else os.kill
+        send(child.pid, getattr(signal, name))
+        try:
+            # Its processes have its streams: they end with the last one of them.
+            out, error = child.communicate(timeout=100)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
     assert (child.returncode, out) == (130, "")
     assert "the same command goes on" in error.splitlines()[-1]
+    assert "Traceback" not in error
     assert read_matrix(kept).cells != ()
-    assert is_gone(child.pid)
-
-
-def is_gone(group: int) -> bool:
-    """Once the last process of a group has ended: its helpers end when they see that it has."""
-    for _ in range(1000):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.01)
-    return False

@@ -31,7 +31,7 @@ BY_HAND = {
 @pytest.mark.parametrize(("fault", "policy"), BY_HAND)
 def test_a_cell_says_what_runs_by_hand_say(fault, policy):
     loaded = tiny("rope")
-    first_wrong, errors, n_same, tried = [], [], 0, []
+    first_wrong, errors, n_same, chosen = [], [], 0, []
     for prompt in prompts_of(loaded, N, seed=4):
         settings = {"policy": policy, **BY_HAND[fault, policy]}
         right = Session(RunSpec("tiny-rope", prompt.token_ids, **settings), loaded).run()
@@ -43,18 +43,18 @@ def test_a_cell_says_what_runs_by_hand_say(fault, policy):
         said = [[r.next_token for r in trace.records] for trace in (right, wrong)]
         n_same += said[0] == said[1]
         bad = {v.step for v in verdicts if v.logits and v.logits.standing == "wrong"}
-        if bad or said[0] != said[1]:  # no token of these runs is forced
-            tried.append(said[0] == said[1])
+        if bad:  # no token of these runs is forced
+            chosen.append(said[0] == said[1])
     cell = measured(Task(fault, "tiny-rope", policy, N, seed=4))
     assert (cell.n_runs, cell.n_shown, cell.n_same_text) == (N, len(first_wrong), n_same)
-    assert (cell.n_tried, cell.n_same_tried) == (len(tried), sum(tried))
+    assert (cell.n_chosen, cell.n_same_chosen) == (len(chosen), sum(chosen))
     middle = sorted(first_wrong)[(len(first_wrong) - 1) // 2] if first_wrong else None
     assert cell.first_wrong_step == middle
     assert cell.largest_error == max(errors)
     assert cell.n_questions == 0
 
 
-def test_a_text_is_not_tried_where_wrong_logits_stand_only_before_forced_tokens():
+def test_a_right_text_counts_for_nothing_where_only_forced_tokens_follow_wrong_logits():
     task = Task("mask-top-left", "learned", "reprefill", 2, 0)
     loaded = load_model("learned")
     for prompt in prompts_for(task):
@@ -64,12 +64,13 @@ def test_a_text_is_not_tried_where_wrong_logits_stand_only_before_forced_tokens(
         assert wrong
         assert all(run.records[step].is_forced for step in wrong)
     cell = measured(task)
-    assert (cell.n_shown, cell.n_same_text, cell.n_tried, cell.n_same_tried) == (2, 2, 0, 0)
+    assert (cell.n_shown, cell.n_same_text) == (2, 2)
+    assert (cell.n_chosen, cell.n_same_chosen, cell.n_tried) == (0, 0, 0)
 
 
 def test_a_text_that_ends_early_is_tried_though_no_logit_is_wrong():
     cell = measured(Task("cap-early", "learned", "refuse", 2, 0))
-    assert (cell.first_wrong_logits, cell.n_tried, cell.n_same_tried) == (None, 2, 0)
+    assert (cell.first_wrong_logits, cell.n_chosen, cell.n_tried) == (None, 0, 2)
 
 
 def test_a_scenario_that_does_not_go_with_a_policy_says_why():
@@ -181,7 +182,7 @@ def test_what_is_written_is_read(tmp_path):
 )
 def test_a_line_that_is_not_as_it_should_be_is_named(line, said, tmp_path):
     path = tmp_path / "cells"
-    head = '{"kind": "matrix", "schema": 3, "prompts": 1, "seed": 0}'
+    head = '{"kind": "matrix", "schema": 4, "prompts": 1, "seed": 0}'
     path.write_text(f"{head}\n{line}\n")
     with pytest.raises(TraceError, match=said):
         read_matrix(path)
