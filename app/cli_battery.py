@@ -195,7 +195,8 @@ class _Told:
         broken = [result.law.id for result in results if result.failure is not None]
         stopped_in = laws[len(results)].id if len(results) < len(laws) else None
         if self._as_json:
-            holds = False if broken else None if stopped_in else True
+            is_open = stopped_in is not None or n_checked == 0
+            holds = False if broken else None if is_open else True
             line: dict[str, object] = {"kind": "end", "holds": holds, "checked": n_checked}
             _write_line(line if stopped_in is None else {**line, "stopped_in": stopped_in})
             return
@@ -208,8 +209,7 @@ class _Told:
             if self._path is not None:
                 sys.stdout.write(f"tests that fail as these cases do: {self._path}\n")
         else:
-            words = "the law holds" if len(results) == 1 else f"all {len(results)} laws hold"
-            sys.stdout.write(f"{words} in {plural(n_checked, 'case')}\n")
+            sys.stdout.write(f"{_sum_of_holding(results, n_checked)}\n")
 
     def _repeat(self, failure: Failure) -> str:
         """The command that shows this failure alone."""
@@ -221,6 +221,19 @@ class _Told:
         if self._arguments.dtype != "float64":
             command += ["--dtype", self._arguments.dtype]
         return shlex.join(command)
+
+
+def _sum_of_holding(results: Sequence[LawResult], n_checked: int) -> str:
+    """Where no law is broken; one that says nothing of any case does not hold."""
+    n_said = sum(result.n_checked > 0 for result in results)
+    n_silent = len(results) - n_said
+    if n_said == 0:
+        return "no law says anything here"
+    words = "the law holds" if n_said == 1 else f"{n_said} laws hold"
+    if n_said > 1 and not n_silent:
+        words = f"all {words}"
+    silent = f"; {n_silent} {'says' if n_silent == 1 else 'say'} nothing here" if n_silent else ""
+    return f"{words} in {plural(n_checked, 'case')}{silent}"
 
 
 def _write_line(line: dict[str, object]) -> None:

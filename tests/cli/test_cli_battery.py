@@ -24,6 +24,13 @@ def test_without_a_fault_all_laws_hold_and_the_status_is_0(capsys):
     assert "the law holds in 12 cases" in out
 
 
+def test_a_law_that_says_nothing_is_not_counted_as_one_that_holds(capsys):
+    assert main(["battery", "--only", "rewind", "--most", "3"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[-1].startswith("says nothing") for line in out[:2]] == [True, False]
+    assert out[-1] == "the law holds in 3 cases; 1 says nothing here"
+
+
 def test_a_fault_has_status_1_and_the_command_that_is_printed_repeats_it(capsys):
     assert main([*FEW, "--fault", "mask-own-chunk"]) == 1
     out = capsys.readouterr().out

@@ -90,6 +90,26 @@ def test_ctrl_c_while_the_program_is_imported_is_quiet_and_has_status_130():
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("module", ["numpy.linalg", "numpy._core.multiarray", "torch.nn"])
+def test_a_request_to_end_while_a_library_is_imported_is_heard_once_it_is_there(module, name):
+    """Each of these modules would swallow an exception, or leave its library half made."""
+    done = python(
+        "import signal, sys\n"
+        "from app.__main__ import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Asks:\n"
+        "    has_asked = False\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name == {module!r} and not self.has_asked:\n"
+        "            self.has_asked = True\n"
+        f"            signal.raise_signal(signal.{name})\n"
+        "sys.meta_path.insert(0, Asks())\n"
+        "sys.exit(main(['run', '--fault', 'pos-restart']))"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "kvscope: interrupted\n")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_run_that_is_asked_to_end_has_status_130_all_its_lines_and_its_trace(tmp_path, name):
