@@ -13,6 +13,7 @@ it is wrong. More than 300 lines: what is driven, and how each of its runs is ju
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -34,6 +35,8 @@ PROMPTS = ((1,), (2,), (1, 1), (5,))
 N_DECODED = 3
 WINDOW = 3
 WINDOW_WITH_SINKS, N_SINKS = 5, 2
+MOST_OWN_WINDOW = 16
+"""Of a class that has a window of its own; a larger one is not filled."""
 PADS = (0, 2)
 """Of two texts in one batch."""
 
@@ -138,6 +141,8 @@ def _refuses_a_misfit(verdict: Verdict) -> bool:
 def model_test(subject: Subject, plan: Plan) -> ModelTest:
     """Decode, up to the first run that goes wrong."""
     not_covered: dict[str, None] = {}
+    if _is_own_too_large(plan):
+        not_covered[f"a window that is full: it has {plan.own_capacity} rows of its own"] = None
     if _feeds_singles(plan):
         not_covered[
             "blocks of tokens in a window that is full: adding rows gives nothing back to attend "
@@ -192,10 +197,11 @@ def _runs(plan: Plan, model: str) -> Iterator[_Run]:
     none = 0 if takes_sinks else None
     for prompt in PROMPTS:
         blocks = (*prompt, *(1,) * N_DECODED, 2)
-        yield _Run(model, blocks, sum(blocks), none, is_window)
+        fitting = _fitting(plan, blocks)
+        yield _Run(model, fitting, plan.own_capacity or sum(blocks), none, is_window)
+        if is_window and not _is_own_too_large(plan):
+            yield _full_window(plan, model, blocks, none)
         fed = (1,) * sum(blocks) if _feeds_singles(plan) else blocks
-        if is_window:
-            yield _Run(model, fed, WINDOW, none, is_window)
         if is_window and takes_sinks:
             yield _Run(model, fed, WINDOW_WITH_SINKS, N_SINKS, is_window)
 
@@ -206,16 +212,36 @@ def _odd_runs(plan: Plan, model: str) -> Iterator[_Run]:
     none = 0 if takes_sinks else None
     is_window = plan.policy == "window"
     fed = (5, *(1,) * N_DECODED, 2)
-    plain = _Run(model, fed, sum(fed), none, is_window)
-    runs = [plain]
-    if is_window:
-        singles = (1,) * sum(fed) if _feeds_singles(plan) else fed
-        runs.append(replace(plain, blocks=singles, capacity=WINDOW))
+    runs = [_Run(model, _fitting(plan, fed), plan.own_capacity or sum(fed), none, is_window)]
+    if is_window and not _is_own_too_large(plan):
+        runs.append(_full_window(plan, model, fed, none))
     if "dtype" not in plan.surface.fixed:
         narrow = NARROW if plan.surface.library == "torch" else NARROW[:1]
         yield from (replace(run, dtype=dtype) for dtype in narrow for run in runs)
     if plan.takes_batches and "batch" not in plan.surface.fixed:
         yield from (replace(run, pads=PADS) for run in runs)
+
+
+def _fitting(plan: Plan, blocks: tuple[int, ...]) -> tuple[int, ...]:
+    """The first of these blocks, as far as a capacity of its own has room for them; or one row."""
+    room = plan.own_capacity
+    if room is None:
+        return blocks
+    n = sum(end <= room for end in accumulate(blocks))
+    return blocks[:n] or (1,)
+
+
+def _full_window(plan: Plan, model: str, blocks: tuple[int, ...], sinks: int | None) -> _Run:
+    """Tokens that leave a window: it is small, or the class's own, and then the text is longer."""
+    own = plan.own_capacity
+    more = blocks if own is None else (*blocks, *(1,) * own)
+    fed = (1,) * sum(more) if _feeds_singles(plan) else more
+    return _Run(model, fed, own or WINDOW, sinks, is_window=True)
+
+
+def _is_own_too_large(plan: Plan) -> bool:
+    """Whether to fill a window takes too long: each row is added anew for each that follows."""
+    return plan.policy == "window" and (plan.own_capacity or 0) > MOST_OWN_WINDOW
 
 
 def _feeds_singles(plan: Plan) -> bool:

@@ -15,6 +15,8 @@ LAYERS_ASKED = 2
 TRIED_CAPACITY = 3
 N_OVER = 4
 """Rows beyond it that are tried."""
+MOST_OWN = 64
+"""Rows that are tried of a class whose constructor is told no capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Plan:
         leaves_room: its length is one less than a full window: what the next token will find.
         gives_back: adding rows gives back what is to be read.
         no_batch: why it takes one sequence and not two; empty: it takes two.
+        own_capacity: rows that it takes, or keeps, whatever it is told; None: as it is told, or no
+            end was met.
     """
 
     surface: Surface
@@ -38,6 +42,7 @@ class Plan:
     leaves_room: bool = False
     gives_back: bool = True
     no_batch: str = ""
+    own_capacity: int | None = None
 
     def offers(self, name: str) -> bool:
         """Whether it can be asked for this."""
@@ -66,6 +71,8 @@ class Plan:
     def sizes(self, capacity: int, **others: int) -> Sizes:
         """Sizes that this class can have; sizes given by hand win, and blocks are whole."""
         fixed = {k: v for k, v in self.surface.fixed.items() if k in Sizes.__slots__}
+        if self.own_capacity is not None:
+            fixed["capacity"] = self.own_capacity
         block = self.surface.block_size or 1
         sizes = Sizes(
             capacity=-(-capacity // block) * block if capacity > 0 else capacity,
@@ -130,6 +137,13 @@ def plan_for(subject: Subject, declared: frozenset[Declared]) -> Plan:
         if not _shows_others_rows(subject, plan, sizes):
             raise NotDrivableError(f"it took no row at all: {': '.join(first.error)}")
         return replace(plan, policy="refuse")
+    if "capacity" not in surface.roles:
+        plan = _with_own_capacity(subject, plan)
+        return replace(
+            plan,
+            gives_back=answers[1].pair is not None,
+            no_batch=_refusal_of_two(subject, plan),
+        )
     policy = _policy(plan, sizes, answers)
     length = answers[1 + n_tried].number if len(answers) > 1 + n_tried else None
     # With a count of tokens beside it, the length means rows, unless its name says otherwise.
@@ -146,6 +160,27 @@ def plan_for(subject: Subject, declared: frozenset[Declared]) -> Plan:
         gives_back=gives_back,
         no_batch=_refusal_of_two(subject, plan),
     )
+
+
+def _with_own_capacity(subject: Subject, plan: Plan) -> Plan:
+    """Of a class that is told no capacity: rows are added until it refuses, or lets one go."""
+    sizes = plan.sizes(TRIED_CAPACITY)
+    calls: list[Call] = [rows_of(sizes, [token]) for token in range(MOST_OWN)]
+    read: list[Call] = [Ask("read")] if plan.offers("read") else []
+    answers = subject.run(sizes, [*calls, *read])
+    appends = answers[1 : 1 + MOST_OWN]
+    refused = [answer.was_refused for answer in appends]
+    if any(refused) or len(appends) < MOST_OWN:
+        n_taken = refused.index(True) if any(refused) else len(appends) - 1
+        return replace(plan, policy="refuse", own_capacity=n_taken)
+    pair = answers[-1].pair if read else None
+    if pair is None:
+        return plan
+    keys = plan.reader(sizes).view(pair, 0).keys
+    is_newest = keys == tuple(range(MOST_OWN - len(keys), MOST_OWN))
+    if is_newest and 0 < len(keys) < MOST_OWN:
+        return replace(plan, policy="window", own_capacity=len(keys))
+    return plan
 
 
 def _shows_others_rows(subject: Subject, plan: Plan, sizes: Sizes) -> bool:
@@ -179,9 +214,7 @@ def _policy(plan: Plan, sizes: Sizes, answers: list[Answer]) -> Policy:
     if pair is None:
         return "unbounded"
     view = plan.reader(sizes).view(pair, 0)
-    if 0 in view.keys or "capacity" not in plan.surface.roles:
-        return "unbounded"
-    return "window"
+    return "unbounded" if 0 in view.keys else "window"
 
 
 def of_batch(serial: int, b: int) -> int:

@@ -20,7 +20,7 @@ from core.contract.sequences import LENGTH, READ, in_blocks, looks, with_length
 
 
 def _exact(plan: Plan) -> Iterator[Case]:
-    if plan.policy != "refuse":
+    if plan.policy != "refuse" or plan.own_capacity is not None:
         return
     for capacity in (1, 2, 7):
         sizes = plan.sizes(capacity)
@@ -56,9 +56,11 @@ def _refused(plan: Plan) -> Iterator[Case]:
             full = in_blocks(small, (1,) * (n - 1))
             over = rows_of(small, [n, n + 1])
             yield Case(small, (*full, *seen, over, *seen))
-        yield Case(sizes, (*in_blocks(sizes, (1, 1)), *seen, rows_of(sizes, [2, 3, 4]), *seen,
-                           rows_of(sizes, [2]), READ))  # fmt: skip
-        yield Case(sizes, (*seen, rows_of(sizes, range(5)), *seen, first, READ))
+        n = sizes.capacity
+        if n > 2:
+            yield Case(sizes, (*in_blocks(sizes, (1, 1)), *seen, rows_of(sizes, range(2, n + 1)),
+                               *seen, rows_of(sizes, [2]), READ))  # fmt: skip
+        yield Case(sizes, (*seen, rows_of(sizes, range(n + 1)), *seen, first, READ))
     for own, wrong in misfits(plan):
         one, fitting = rows_of(own, [0]), rows_of(own, [1])
         yield Case(own, (one, *seen, wrong, *seen, fitting, READ))
@@ -146,7 +148,11 @@ def _moves_nothing(heard: Heard) -> Break | None:
 
 def _one(plan: Plan) -> Iterator[Case]:
     sizes = plan.sizes(1)
-    if plan.policy == "unbounded" or (sizes.sinks is not None and sizes.sinks > 0):
+    if (
+        plan.policy == "unbounded"
+        or plan.own_capacity is not None
+        or (sizes.sinks is not None and sizes.sinks > 0)
+    ):
         return
     look = (READ,) if plan.offers("read") else ()
     yield Case(sizes, (rows_of(sizes, [0]), *look))

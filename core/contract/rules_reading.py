@@ -119,6 +119,8 @@ def _splits(plan: Plan) -> Iterator[Case]:
 def _growing(plan: Plan) -> Iterator[Case]:
     sizes = plan.sizes(8)
     for blocks in ((1, 1), (1, 1, 1), (2, 1, 2), (3, 3)):
+        if sum(blocks) > sizes.capacity:
+            continue  # a capacity of its own: rows leave
         yield Case(sizes, tuple(c for block in in_blocks(sizes, blocks) for c in (block, READ)))
 
 

@@ -13,9 +13,10 @@ def _windows(plan: Plan) -> Iterator[Case]:
         return
     for window in (1, 2, 3, 5):
         sizes = plan.sizes(window)
-        for n in (window, window + 1, 2 * window + 1):
+        w = sizes.capacity
+        for n in (w, w + 1, 2 * w + 1):
             yield Case(sizes, (*in_blocks(sizes, (1,) * n), READ))
-        for block in (2, 3, window, window + 2):
+        for block in (2, 3, w, w + 2):
             yield Case(sizes, (*in_blocks(sizes, (1, block)), READ))
             yield Case(sizes, (*in_blocks(sizes, (block, block, 1)), READ))
 
@@ -36,9 +37,10 @@ def _blocks(plan: Plan) -> Iterator[Case]:
         return
     for window in (2, 3, 5):
         sizes = plan.sizes(window)
-        singles = in_blocks(sizes, (1,) * window)
+        w = sizes.capacity
+        singles = in_blocks(sizes, (1,) * w)
         for n in (2, 3):
-            yield Case(sizes, (*singles, rows_of(sizes, range(window, window + n))))
+            yield Case(sizes, (*singles, rows_of(sizes, range(w, w + n))))
 
 
 def _first_of_block_sees_all(heard: Heard) -> Break | None:
@@ -58,7 +60,8 @@ def _just_full(plan: Plan) -> Iterator[Case]:
         return
     for window in (2, 3):
         sizes = plan.sizes(window)
-        for n in (window - 1, window, window + 1):
+        w = sizes.capacity
+        for n in (w - 1, w, w + 1):
             yield Case(sizes, (*in_blocks(sizes, (1,) * n), READ))
             yield Case(sizes, (*in_blocks(sizes, (n,)), READ))
             yield Case(sizes, (*in_blocks(sizes, (n, 1, 1)), READ))

@@ -13,8 +13,8 @@ DECLARED_OUT: dict[Declared, tuple[int, ...]] = {"live_views": (18,), "whole_buf
 
 def why_none(plan: Plan, rule: int) -> str:
     """The reason, in words."""
-    if rule in (9, 10, 12) and plan.policy != "refuse":
-        return f"when it is full, it {'lets rows go' if plan.policy == 'window' else 'grows'}"
+    if rule in (9, 10, 12, 14, 15) and (why := _why_no_capacity(plan, rule)):
+        return why
     if plan.policy != "window" and rule in (*range(22, 27), 30):
         return "it lets no rows go"
     if rule in (20, 21):
@@ -27,3 +27,14 @@ def why_none(plan: Plan, rule: int) -> str:
     if rule == 25 and not plan.gives_back:
         return "adding rows gives nothing back: what a block attends to is not seen"
     return "it does not apply to this class"
+
+
+def _why_no_capacity(plan: Plan, rule: int) -> str:
+    if "capacity" not in plan.surface.roles and rule in (14, 15):
+        return "its constructor takes no capacity"
+    if plan.policy != "refuse":
+        full = "lets rows go" if plan.policy == "window" else "grows"
+        return "" if rule in (14, 15) else f"when it is full, it {full}"
+    if plan.own_capacity is None:
+        return ""
+    return f"its capacity is told nowhere; {plan.own_capacity} rows were found by trying"

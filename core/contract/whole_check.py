@@ -66,6 +66,8 @@ def class_check(
 def plan_words(name: str, plan: Plan) -> str:
     """What a class is taken for, in a line."""
     full = {"refuse": "refuses", "window": "lets the oldest go", "unbounded": "grows"}[plan.policy]
+    if plan.own_capacity is not None:
+        full += f" ({plan.own_capacity} rows, found by trying)"
     surface = plan.surface
     axes = ", ".join(surface.layout)
     return f"{name}: {surface.words}, {surface.library} [{axes}]; when full it {full}"
