@@ -49,6 +49,11 @@ class Plan:
         return name in self.surface.offers
 
     @property
+    def has_no_known_end(self) -> bool:
+        """Whether it is told no capacity, and took all rows that were tried."""
+        return self.policy == "unbounded" and "capacity" not in self.surface.roles
+
+    @property
     def is_whole(self) -> bool:
         """Whether whole buffers come back, by promise, for a mask to cover."""
         return "whole_buffer" in self.declared

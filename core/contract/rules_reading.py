@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from core.contract.calls import Ask, Call
 from core.contract.ideal import Expected
-from core.contract.plan import Plan, rows_of
+from core.contract.plan import MOST_OWN, Plan, rows_of
 from core.contract.reading import View
 from core.contract.rule import (
     SHARED,
@@ -57,6 +57,9 @@ def _shapes_cases(plan: Plan) -> Iterator[Case]:
     for n in (1, 2, 5):
         sizes = plan.sizes(8)
         yield Case(sizes, with_length(plan, rows_of(sizes, range(n)), READ))
+    if plan.has_no_known_end:  # as many as it took without a word
+        sizes = plan.sizes(MOST_OWN)
+        yield Case(sizes, (*in_blocks(sizes, (1,) * MOST_OWN), READ))
 
 
 def _shapes(heard: Heard) -> Break | None:

@@ -34,7 +34,8 @@ def _why_no_capacity(plan: Plan, rule: int) -> str:
         return "its constructor takes no capacity"
     if plan.policy != "refuse":
         full = "lets rows go" if plan.policy == "window" else "grows"
-        return "" if rule in (14, 15) else f"when it is full, it {full}"
+        end = "no end was met" if plan.has_no_known_end else f"when it is full, it {full}"
+        return "" if rule in (14, 15) else end
     if plan.own_capacity is None:
         return ""
     return f"its capacity is told nowhere; {plan.own_capacity} rows were found by trying"

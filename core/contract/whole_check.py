@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from core.contract.check import Verdict, check
 from core.contract.decode import ModelTest, is_worth_asking, model_test
-from core.contract.plan import Plan
+from core.contract.plan import MOST_OWN, Plan
 from core.contract.subject import Subject
 
 
@@ -66,8 +66,11 @@ def class_check(
 def plan_words(name: str, plan: Plan) -> str:
     """What a class is taken for, in a line."""
     full = {"refuse": "refuses", "window": "lets the oldest go", "unbounded": "grows"}[plan.policy]
+    end = f"when full it {full}"
     if plan.own_capacity is not None:
-        full += f" ({plan.own_capacity} rows, found by trying)"
+        end += f" ({plan.own_capacity} rows, found by trying)"
+    elif plan.has_no_known_end:
+        end = f"it took {MOST_OWN} rows, and no end was met"
     surface = plan.surface
     axes = ", ".join(surface.layout)
-    return f"{name}: {surface.words}, {surface.library} [{axes}]; when full it {full}"
+    return f"{name}: {surface.words}, {surface.library} [{axes}]; {end}"

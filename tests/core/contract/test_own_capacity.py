@@ -79,6 +79,14 @@ def test_a_window_of_its_own_that_keeps_other_rows_is_found(written, right, wron
     assert is_decoded_wrong or any(verdict.state == "fail" for verdict in found.verdicts)
 
 
+def test_rows_that_are_dropped_without_a_word_are_found(written):
+    keeps_old = REFUSES.replace('raise ValueError("cache full")', "return")
+    with Subject(written(keeps_old, 8)) as subject:
+        found = class_check(subject, plan_for(subject, frozenset()), (2,))
+    assert found.plan.has_no_known_end
+    assert [verdict.state for verdict in found.verdicts] == ["fail"]
+
+
 def test_of_a_capacity_that_was_tried_no_more_is_said_than_that(written):
     with Subject(written(REFUSES.replace("> {n}", ">= {n}"), 8)) as subject:
         found = class_check(subject, plan_for(subject, frozenset()))
@@ -91,3 +99,4 @@ def test_a_class_that_takes_all_that_is_tried_has_no_end_that_is_known(written):
     with Subject(written(REFUSES, MOST_OWN)) as subject:
         plan = plan_for(subject, frozenset())
     assert (plan.policy, plan.own_capacity) == ("unbounded", None)
+    assert plan_words("Cache", plan).endswith(f"it took {MOST_OWN} rows, and no end was met")
