@@ -221,21 +221,7 @@ def test_every_fault_is_listed_with_what_shows_and_what_hides_it(capsys):
             "growable": False,
             "n_sequences": 1,
         },
-        "hides_in": {
-            "prompt": SEVEN_TOKENS,
-            "capacity": 64,
-            "steps": 8,
-            "then": None,
-            "policy": "refuse",
-            "model": "learned",
-            "rest": REST,
-            "sinks": 0,
-            "chunk": None,
-            "n_pad": 0,
-            "kv_dtype": None,
-            "growable": False,
-            "n_sequences": 1,
-        },
+        "hides_in": {**first["scenario"], "capacity": 64, "steps": 8, "then": None},
         "why_hidden": "every append of a decoder has as many keys as values",
     }
     assert [row["id"] for row in rows if row["kind"] == "combination"] == [*COMBINATIONS]
